@@ -1,0 +1,64 @@
+# Sfumato: make help
+
+VENV ?= .venv
+EXTRAS ?= dev
+PYTEST ?= -n 2 --dist=worksteal
+DEBIAN := openssl
+
+BIN := $(VENV)/bin
+comma := ,
+STAMP := $(VENV)/.installed-$(subst $(comma),-,$(EXTRAS))
+
+# The pins in constraints.txt are tested on Python 3.11 and need at least that. A name that is only a shim may
+# be on the path without working, so each one is tried.
+PYTHON ?= $(shell for name in python3.11 python3.12 python3.13 python3; do \
+	if "$$name" -c 'import sys, venv; raise SystemExit(sys.version_info < (3, 11))' >/dev/null 2>&1; \
+	then echo "$$name"; break; fi; done)
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint verify bench system clean
+
+help: ## show this list
+	@echo "Sfumato: blur what is private in text embeddings, keep what is useful, and prove both."
+	@echo
+	@grep -E '^[a-z]+:.*## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/^([a-z]+):.*## /  make \1|/' | \
+		awk -F'|' '{ printf "%-16s %s\n", $$1, $$2 }'
+
+demo: $(STAMP) ## the whole story on bundled records, written to demo-report/
+	$(BIN)/sfumato demo -o demo-report
+
+test: lint ## lint, types and the whole test suite
+	$(BIN)/python -m pytest $(PYTEST)
+
+lint: $(STAMP) ## style and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+verify: $(STAMP) ## check that every sampler is what it claims
+	$(BIN)/sfumato verify
+
+bench: $(STAMP) ## speed of every mechanism beside its floor
+	$(BIN)/sfumato bench
+
+system: ## install optional Debian packages (as root; does nothing elsewhere)
+	@if command -v $(DEBIAN) >/dev/null 2>&1; then \
+		echo "$(DEBIAN): already there"; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then \
+		{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
+			apt-get install -y -qq --no-install-recommends $(DEBIAN); } \
+		|| echo "$(DEBIAN): could not be installed, going on without"; \
+	else \
+		echo "$(DEBIAN): not installed (that takes root and apt-get), going on without"; \
+	fi
+
+clean: ## remove everything these commands made
+	rm -rf $(VENV) build dist demo-report .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(STAMP): pyproject.toml constraints.txt
+	@test -x $(BIN)/python || test -n "$(PYTHON)" || { \
+		echo "Python 3.11 or newer is needed, with venv. Name one: make PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@test -x $(BIN)/python || "$(PYTHON)" -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[$(EXTRAS)]'
+	@touch $@

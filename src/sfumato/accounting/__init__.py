@@ -1,0 +1,8 @@
+"""What a release promises, what has been spent on each text, and the keys of sticky noise."""
+
+from sfumato.accounting.guarantee import Guarantee
+from sfumato.accounting.keys import Secret
+from sfumato.accounting.ledger import Ledger, Receipt, Spend
+from sfumato.accounting.sticky import Sticky
+
+__all__ = ["Guarantee", "Ledger", "Receipt", "Secret", "Spend", "Sticky"]

@@ -1,0 +1,157 @@
+"""The one gate for embeddings: whatever comes in leaves as a checked, two-dimensional float array.
+
+Refusals come before anything is spent. They name the row and the rule, never a value of the row.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import ParameterError, VectorError
+
+FloatArray = NDArray[np.float32] | NDArray[np.float64]
+
+NORM_TOLERANCE = 1e-3
+"""Vectors normalised in half precision may exceed their bound by this share."""
+
+
+def _from_torch(tensor: Any) -> NDArray[Any]:
+    tensor = tensor.detach().cpu()
+    if str(tensor.dtype) == "torch.bfloat16":
+        tensor = tensor.float()
+    return np.asarray(tensor.numpy())
+
+
+def _from_arrow(column: Any) -> NDArray[Any]:
+    import pyarrow as pa
+
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    if not (pa.types.is_fixed_size_list(column.type) or pa.types.is_list(column.type)):
+        raise VectorError(f"An Arrow column of vectors must be a list type. Found {column.type}.")
+    if column.null_count:
+        row = next(i for i, valid in enumerate(column.is_valid().to_pylist()) if not valid)
+        raise VectorError(f"Row {row} of the Arrow column is null. Remove or fill it first.", row)
+    widths = np.unique(column.value_lengths().to_numpy(zero_copy_only=False)) if len(column) else np.array([])
+    if widths.size > 1:
+        raise VectorError(f"Vectors must all have one length. Found {widths.size} different lengths.")
+    values = column.flatten()
+    if values.null_count:
+        raise VectorError("The Arrow column holds null numbers. Remove or fill them first.")
+    width = int(widths[0]) if widths.size else getattr(column.type, "list_size", 0)
+    flat: NDArray[Any] = values.to_numpy(zero_copy_only=False)
+    return flat.reshape(len(column), width)
+
+
+def _to_numpy(vectors: Any) -> NDArray[Any]:
+    if isinstance(vectors, np.ma.MaskedArray):
+        if np.ma.is_masked(vectors):
+            raise VectorError("The array has masked entries. Fill them first.")
+        return np.asarray(vectors.data)
+    if isinstance(vectors, np.ndarray):
+        return np.asarray(vectors)
+    module = type(vectors).__module__.partition(".")[0]
+    if module == "torch":
+        return _from_torch(vectors)
+    if module == "pyarrow":
+        return _from_arrow(vectors)
+    try:
+        return np.asarray(vectors)
+    except (ValueError, TypeError) as error:
+        # The original message may quote values, so it is not passed on.
+        raise VectorError(
+            "Vectors must form a rectangular array of numbers. Found rows that differ."
+        ) from error
+
+
+def as_vectors(vectors: Any, *, dim: int | None = None) -> FloatArray:
+    """Return `vectors` as a native `(n, d)` float32 or float64 array, without copying where possible.
+
+    Takes numpy arrays, nested lists, torch tensors and Arrow list columns; the input is never changed.
+    """
+    array = _to_numpy(vectors)
+    if array.dtype.kind not in "fiu":
+        raise VectorError(f"Vectors must hold real numbers. Found type {array.dtype.name or array.dtype}.")
+    if array.ndim != 2:
+        hint = " For one vector, pass X[None, :]." if array.ndim == 1 else ""
+        raise VectorError(
+            f"Vectors must be a two-dimensional (n, d) array. Found {array.ndim} dimensions.{hint}"
+        )
+    if array.shape[1] == 0:
+        raise VectorError("Vectors must have at least one dimension. Found 0.")
+    if dim is not None and array.shape[1] != dim:
+        raise VectorError(
+            f"Vectors must have dimension {dim}. Found {array.shape[1]}. Use the matching encoder."
+        )
+    small = array.dtype.kind == "f" and array.dtype.itemsize <= 4
+    wanted = np.dtype(np.float32 if small else np.float64)
+    with np.errstate(over="ignore"):  # a longdouble beyond float64 becomes inf and is refused below
+        return array if array.dtype == wanted else array.astype(wanted)
+
+
+def _refuse(array: FloatArray, good: NDArray[np.bool_], offset: int, largest: float) -> None:
+    row = int(np.argmin(good))
+    wide = array[row].astype(np.float64)
+    where = f"Row {row + offset}"
+    if not np.isfinite(wide).all():
+        raise VectorError(f"{where} holds NaN or infinity. Every number must be finite.", row + offset)
+    peak = float(np.abs(wide).max())
+    if peak == 0.0 or float(np.linalg.norm(wide / peak)) * peak < largest * 1e-15:
+        raise VectorError(f"{where} is zero or too small to have a direction. Remove it first.", row + offset)
+    raise VectorError(
+        f"{where} has a norm above the bound {largest:g}. Normalise the vectors, or pass max_norm=.",
+        row + offset,
+    )
+
+
+def check_rows(array: FloatArray, largest: float) -> None:
+    """Refuse the whole array if a row is non-finite, zero or longer than `largest`."""
+    bound = (largest * (1.0 + NORM_TOLERANCE)) ** 2
+    smallest = (largest * 1e-15) ** 2
+    for start, block in row_blocks(array, 1 << 22):
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            squares = np.vecdot(block, block).astype(np.float64)
+        good = (squares <= bound) & (squares >= smallest)
+        if not good.all():
+            # Extreme bounds can overflow or underflow float32 squares: decide again with room to spare.
+            wide = block[~good].astype(np.float64)
+            with np.errstate(over="ignore", invalid="ignore"):
+                norms = np.hypot.reduce(wide, axis=1)
+            good[~good] = (norms <= math.sqrt(bound)) & (norms >= math.sqrt(smallest))
+            if not good.all():
+                _refuse(block, good, start, largest)
+
+
+def row_blocks(array: FloatArray, elements: int) -> Iterator[tuple[int, FloatArray]]:
+    """Yield `(first row, rows)` pieces of about `elements` numbers each."""
+    rows = max(1, elements // array.shape[1])
+    for start in range(0, len(array), rows):
+        yield start, array[start : start + rows]
+
+
+def finite_number(value: Any, name: str, low: float, high: float) -> float:
+    """Return `value` as a float inside [low, high], or refuse it by name."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        raise ParameterError(
+            f"`{name}` must be a number in [{low:g}, {high:g}]. Found {type(value).__name__}."
+        )
+    number = float(value)
+    if not low <= number <= high:
+        raise ParameterError(f"`{name}` must be in [{low:g}, {high:g}]. Found {number:g}.")
+    return number
+
+
+def whole_number(value: Any, name: str, low: int, high: int) -> int:
+    """Return `value` as an int inside [low, high], or refuse it by name."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise ParameterError(
+            f"`{name}` must be a whole number in [{low}, {high}]. Found {type(value).__name__}."
+        )
+    if not low <= int(value) <= high:
+        raise ParameterError(f"`{name}` must be in [{low}, {high}]. Found {int(value)}.")
+    return int(value)

@@ -1,0 +1,72 @@
+"""The `sfumato` command."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+import typer
+
+from sfumato.errors import SfumatoError
+from sfumato.version import __version__
+
+# Newer versions of typer carry their own copy of click.
+_click: Any = import_module("typer._click.exceptions" if find_spec("typer._click") else "click.exceptions")
+
+EPILOG = "Exit codes: 0 success, 1 a failed verdict, 2 bad input."
+
+app = typer.Typer(
+    name="sfumato",
+    help="Blur what is private in a text embedding, keep what is useful, and prove both.",
+    epilog=EPILOG,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"sfumato {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: bool = typer.Option(
+        False, "--version", callback=_version, is_eager=True, help="Show the version."
+    ),
+) -> None:
+    """Options of the command itself."""
+
+
+def _register() -> None:
+    from sfumato.cli import bench, demo, mechanisms, verify
+
+    for module in (demo, mechanisms, verify, bench):
+        app.command(module.NAME, epilog=module.EXAMPLE)(module.command)
+
+
+def run(arguments: list[str] | None = None) -> None:
+    """Run the command line; bad input ends in one line on standard error and exit code 2."""
+    _register()
+    try:
+        code = app(args=arguments, standalone_mode=False)
+    except _click.Exit as stop:
+        code = stop.exit_code
+    except _click.ClickException as error:
+        typer.echo(f"sfumato: {error.format_message()}", err=True)
+        code = 2
+    except SfumatoError as error:
+        typer.echo(f"sfumato: {error}", err=True)
+        code = 2
+    except OSError as error:
+        typer.echo(f"sfumato: {error.strerror or error}: {error.filename or ''}".rstrip(": "), err=True)
+        code = 2
+    except (KeyboardInterrupt, _click.Abort):
+        typer.echo("sfumato: stopped.", err=True)
+        code = 130
+    sys.exit(code if isinstance(code, int) else 0)

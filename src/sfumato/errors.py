@@ -1,0 +1,63 @@
+"""Every error Sfumato raises on purpose.
+
+SfumatoError
+├── InputError (ValueError)          something the caller handed over breaks a rule
+│   ├── ParameterError               a parameter is outside its range
+│   ├── VectorError                  an embedding array or one of its rows is refused
+│   └── ArtifactError                a saved file is damaged, forged or of another kind
+├── BudgetError                      a release would take a text over its ceiling; nothing was spent
+├── RandomnessError (RuntimeError)   a random source may not be used this way
+└── MissingPackageError (ImportError)  an optional package is not installed
+
+Messages say what, the rule, the value found and what to do, in one line. They name rows, never contents.
+"""
+
+from __future__ import annotations
+
+
+class SfumatoError(Exception):
+    """Base of every error Sfumato raises on purpose."""
+
+
+class InputError(SfumatoError, ValueError):
+    """Something the caller handed over breaks a rule."""
+
+
+class ParameterError(InputError):
+    """A parameter is outside its documented range."""
+
+
+class VectorError(InputError):
+    """An embedding array, or one of its rows, is refused before anything is spent."""
+
+    def __init__(self, message: str, row: int | None = None) -> None:
+        super().__init__(message)
+        self.row = row
+
+
+class ArtifactError(InputError):
+    """A saved file is damaged, forged or of another kind."""
+
+
+class BudgetError(SfumatoError):
+    """A release would take a text over its ceiling; nothing was spent."""
+
+    def __init__(self, message: str, row: int | None = None) -> None:
+        super().__init__(message)
+        self.row = row
+
+
+class RandomnessError(SfumatoError, RuntimeError):
+    """A random source may not be used this way."""
+
+
+class MissingPackageError(SfumatoError, ImportError):
+    """An optional package is not installed."""
+
+    def __init__(self, package: str, extra: str, purpose: str) -> None:
+        super().__init__(
+            f"`{package}` is needed {purpose} and is not installed. "
+            f"Install it with: pip install 'sfumato[{extra}]'"
+        )
+        self.package = package
+        self.extra = extra

@@ -1,0 +1,123 @@
+"""Mahalanobis (SPARSE, algorithm 1): noise of density ~ exp(-epsilon sqrt(z' Sigma^-1 z))."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato import grid
+from sfumato.accounting.guarantee import Guarantee
+from sfumato.arrays import FloatArray, finite_number
+from sfumato.errors import ParameterError
+from sfumato.mechanisms.base import EPSILON_RANGE, SLACK, Mechanism, add_noise
+from sfumato.mechanisms.laplace import laplace_scale
+from sfumato.mechanisms.moments import chi_mean, coloured_norm_mean, laplace_log_constant
+from sfumato.randomness import Draws
+from sfumato.sampling import Floats
+from sfumato.sensitivity.mask import Mask
+from sfumato.sensitivity.shapes import Dense, Diagonal, Factored, Shape
+
+
+def as_shape(value: Mask | Shape | NDArray[np.float64]) -> Shape:
+    """Turn a mask, a vector of variances or a covariance matrix into a shape."""
+    if isinstance(value, Diagonal | Dense | Factored):
+        return value
+    if isinstance(value, Mask):
+        return Diagonal(value.variances())
+    array = np.asarray(value)
+    if array.dtype.kind not in "fiu" or array.ndim not in (1, 2):
+        raise ParameterError(
+            f"`shape` must be a Mask, an Ellipsoid, variances (d,) or a covariance (d, d). "
+            f"Found {type(value).__name__}."
+        )
+    return Diagonal(array) if array.ndim == 1 else Dense(array)
+
+
+class Mahalanobis(Mechanism):
+    """Metric local differential privacy in the Mahalanobis distance of `shape`.
+
+    Args:
+        epsilon: loss per unit of Mahalanobis distance.
+        shape: a `Mask`, a shape, a vector of variances or a covariance matrix; its scale is used as it is.
+    """
+
+    name = "mahalanobis"
+    paper = "SPARSE"
+    summary = "noise shaped by a mask or a covariance"
+
+    def __init__(
+        self, *, epsilon: float, shape: Mask | Shape | NDArray[np.float64], max_norm: float = 1.0
+    ) -> None:
+        super().__init__(max_norm=max_norm)
+        self.epsilon = finite_number(epsilon, "epsilon", *EPSILON_RANGE)
+        self.shape = as_shape(shape)
+        self.learned_from = shape.source if isinstance(shape, Mask) else "unknown"
+        self.dim: int = self.shape.dim
+        self.uses_blas = not isinstance(self.shape, Diagonal)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """Epsilon in the Mahalanobis metric; eps/sqrt(lambda_min) in the worst direction of l2."""
+        return Guarantee(
+            self.name,
+            self.epsilon,
+            "mahalanobis",
+            "proved",
+            worst_case_l2=self.epsilon / math.sqrt(float(self.shape.eigenvalues[0])),
+            slack=self._slack(),
+            notes=(
+                f"the shape was learned from {self.learned_from} text",
+                "learning from private text is itself a release",
+            ),
+        )
+
+    def _slack(self) -> float:
+        """Bound on the loss by rounding, as derived in docs/numerics.md."""
+        values = self.shape.eigenvalues
+        products = 2 * self.dim**1.5 if self.uses_blas else 0.0
+        error = (128 + products) * 2.0**-53 * math.sqrt(float(values[-1]) * (self.dim + 1)) / self.epsilon
+        cells = 4 * self.dim * error * 2 * grid.STEPS_PER_SD / self.noise_sd(self.dim)
+        moved = 2 * self.epsilon * error * math.sqrt(float((1.0 / values).sum()))
+        return max(SLACK, cells + moved)
+
+    def parameters(self) -> dict[str, Any]:
+        """Epsilon, the norm bound and the kind of shape."""
+        return {
+            "epsilon": self.epsilon,
+            "max_norm": self.max_norm,
+            "shape": type(self.shape).__name__.lower(),
+        }
+
+    def tensors(self) -> dict[str, Floats]:
+        """The arrays of the shape."""
+        return self.shape.tensors()
+
+    def noise_sd(self, dim: int) -> float:
+        """Root mean square over all coordinates, sqrt((n + 1) trace/n)/epsilon."""
+        return math.sqrt((dim + 1) * float(self.shape.eigenvalues.mean())) / self.epsilon
+
+    def noise_ratio(self, dim: int | None = None) -> float:
+        """(n/epsilon) E||Sigma^1/2 g|| / E||g||: n/epsilon only when all directions are alike."""
+        n = self._dim(dim)
+        spread = coloured_norm_mean(self.shape.eigenvalues) / chi_mean(n)
+        return n / self.epsilon * spread / self.max_norm
+
+    def _release(self, vectors: FloatArray, draws: Draws, step: float) -> Floats:
+        return add_noise(
+            vectors,
+            self.shape.normals(draws),
+            laplace_scale(draws, self.dim, self.epsilon),
+            step,
+            draws.space,
+        )
+
+    def log_density(self, released: Any, vectors: Any) -> Floats:
+        """Log of the normalised density of `released - vectors`."""
+        outputs, inputs = self._pairs(released, vectors)
+        distance = np.linalg.norm(self.shape.whiten(outputs - inputs), axis=1)
+        half_log_det = 0.5 * float(np.log(self.shape.eigenvalues).sum())
+        constant = laplace_log_constant(self.dim, self.epsilon) - half_log_det
+        return np.asarray(constant - self.epsilon * distance)

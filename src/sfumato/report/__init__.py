@@ -1,0 +1,1 @@
+"""Reports: figures as one self-contained HTML page."""

@@ -1,0 +1,80 @@
+"""Whether a log density is one: its integral over all releases, by quadrature in few dimensions."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from sfumato.mechanisms import Mahalanobis, Mechanism, Projection
+from sfumato.sampling import Floats
+
+TOLERANCE = 1e-6
+
+
+def centre(mechanism: Mechanism, vectors: Floats) -> Floats:
+    """Where releases of `vectors` are centred."""
+    return vectors @ mechanism.matrix(vectors.shape[1]) if isinstance(mechanism, Projection) else vectors
+
+
+def can_integrate(mechanism: Mechanism, dim: int) -> bool:
+    """Whether releases have few enough dimensions: two, or the sphere in three."""
+    return mechanism.output_dim(dim) <= 2 if mechanism.additive else dim <= 3
+
+
+def total_mass(mechanism: Mechanism, vector: Floats) -> float:
+    """Integrate exp(log_density) over every possible release of `vector`; 1 if the density is one."""
+    points, weights = _space(mechanism, vector) if mechanism.additive else _sphere(mechanism, vector)
+    return float(weights @ np.exp(mechanism.log_density(points, vector[None])))
+
+
+def _space(mechanism: Mechanism, vector: Floats) -> tuple[Floats, Floats]:
+    """Polar coordinates around the centre; in the log of the radius the trapezium rule converges fast."""
+    middle = centre(mechanism, vector[None])[0]
+    logs = np.linspace(-25.0, 6.0, 1241)
+    radius = mechanism.noise_sd(len(vector)) * np.exp(logs)
+    if len(middle) == 1:
+        directions, arc = np.array([[1.0], [-1.0]]), 1.0
+    else:
+        turns = np.linspace(0.0, 2 * math.pi, 360, endpoint=False)
+        directions, arc = np.column_stack([np.cos(turns), np.sin(turns)]), turns[1]
+    volume = 1.0
+    if isinstance(mechanism, Mahalanobis):
+        # Whitened, because a circle of even directions hardly meets a narrow ellipse.
+        values, basis = np.linalg.eigh(mechanism.shape.covariance())
+        directions, volume = (directions * np.sqrt(values)) @ basis.T, math.sqrt(float(values.prod()))
+        radius = radius / math.sqrt(float(values.mean()))
+    points = middle + radius[:, None, None] * directions
+    weights = radius ** len(middle) * (logs[1] - logs[0]) * arc * volume
+    return points.reshape(-1, len(middle)), np.repeat(weights, len(directions))
+
+
+def _panel(low: float, high: float, nodes: int = 200) -> tuple[Floats, Floats]:
+    place, weight = np.polynomial.legendre.leggauss(nodes)
+    half = (high - low) / 2
+    return low + half * (1 + place), half * weight
+
+
+def _sphere(mechanism: Mechanism, vector: Floats) -> tuple[Floats, Floats]:
+    """Angles from the input by Gauss-Legendre, even tangent directions, and the radius where there is one."""
+    dim, norm = len(vector), float(np.linalg.norm(vector))
+    basis = np.linalg.qr(np.column_stack([vector, np.eye(dim)]))[0]
+    pole, tangents = vector / norm, basis[:, 1:dim].T
+    angle, weights = _panel(0.0, math.pi)
+    if dim == 2:
+        around, arc = np.array([[1.0], [-1.0]]), 1.0
+    else:
+        turns = np.linspace(0.0, 2 * math.pi, 12, endpoint=False)
+        around, arc = np.column_stack([np.cos(turns), np.sin(turns)]), turns[1]
+    sideways = (around @ tangents)[None]
+    points = np.cos(angle)[:, None, None] * pole + np.sin(angle)[:, None, None] * sideways
+    points = points.reshape(-1, dim)
+    weights = np.repeat(weights * np.sin(angle) ** (dim - 2) * arc, len(around))
+    if getattr(mechanism, "radius_epsilon", None) is None:
+        return points, weights
+    top = 2 * mechanism.max_norm
+    inner, outer = _panel(0.0, norm, 40), _panel(norm, top, 40)
+    # Every radius beyond the cut is released as the cut: a point with a mass of its own.
+    radius = np.concatenate([inner[0], outer[0], [top]])
+    lengths = np.concatenate([inner[1], outer[1], [1.0]])
+    return (radius[:, None, None] * points).reshape(-1, dim), np.outer(lengths, weights).ravel()

@@ -1,0 +1,118 @@
+"""The whole verification: every case of every registered mechanism, through three layers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sfumato.accounting.guarantee import Guarantee
+from sfumato.errors import ParameterError
+from sfumato.mechanisms import MECHANISMS, Mechanism
+from sfumato.randomness import Source, generator, resolve
+from sfumato.verification.bits import check_bits, check_control
+from sfumato.verification.cases import CASES, Case, cases_of
+from sfumato.verification.epsilon import check_epsilon
+from sfumato.verification.fit import check_law
+from sfumato.verification.report import Row, Verification
+
+OnStep = Callable[[int, int, str], None]
+"""Called with (checks done, checks in all, what comes next)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """How many samples each layer takes."""
+
+    epsilon: int = 100_000
+    law_small: int = 50_000
+    law_rows: int = 20_000
+    law_numbers: int = 7_680_000
+    """Releases in many dimensions: `law_rows`, or as many as make this many numbers."""
+    releases: int = 50
+    candidates: int = 1_000
+
+    def law(self, dim: int) -> int:
+        """How many releases the law of a mechanism is tested on."""
+        return self.law_small if dim <= 8 else min(self.law_rows, self.law_numbers // dim)
+
+
+FULL = Sizes()
+QUICK = Sizes(epsilon=20_000, law_small=10_000, law_rows=4_000, releases=25)
+
+
+def _plan(names: Sequence[str | Mechanism] | None, quick: bool) -> tuple[list[Case], list[Row]]:
+    """The cases to run, and a failed row for every mechanism that has none."""
+    cases: list[Case] = []
+    missing: list[Row] = []
+    for name in MECHANISMS.names() if names is None else names:
+        if isinstance(name, Mechanism):
+            own, called = cases_of(name), name.name
+        else:
+            called = MECHANISMS.entry(name).name
+            own = list(CASES[called](quick)) if called in CASES else []
+        cases += own
+        if not own:
+            missing.append(
+                Row(called, "", "cases", "has cases", 0, "at least 1", "none: not checked", 0.0, 1.0, False)
+            )
+    return cases, missing
+
+
+def _promise(guarantee: Guarantee) -> str:
+    """The metric of a promise in a word or two."""
+    if not guarantee.is_private:
+        return "no promise"
+    return guarantee.metric if guarantee.proof == "proved" else f"{guarantee.metric}, {guarantee.proof}"
+
+
+def _check(case: Case, sizes: Sizes, source: Source, rng: np.random.Generator) -> list[Row]:
+    try:
+        if case.layer == "epsilon":
+            return check_epsilon(case, sizes.epsilon, source)
+        if case.layer == "law":
+            return check_law(case, sizes.law(case.dim), source, rng)
+        return check_bits(case, sizes.releases, sizes.candidates, source, rng)
+    except ParameterError as error:
+        # What cannot be checked is not what passed.
+        return [case.row("can be checked", "yes", str(error), 0.0, 1.0, False)]
+
+
+def verify(
+    names: Sequence[str | Mechanism] | None = None,
+    *,
+    rng: object = None,
+    quick: bool = False,
+    on_step: OnStep | None = None,
+) -> Verification:
+    """Check that samplers are what they claim; it can falsify one and cannot prove one.
+
+    Args:
+        names: registered names, or mechanisms of your own; None means every registered mechanism.
+        rng: None for secure randomness, a `Source` or a seed to repeat a run.
+        quick: fewer samples and fewer cases.
+        on_step: called before each case and once at the end.
+    """
+    started = time.perf_counter()
+    if isinstance(names, str):
+        raise ParameterError(f"`names` must be a list of names. Found {names!r}: write [{names!r}].")
+    # A bare seed would give every case the same noise, so that it is turned into one source here.
+    source = resolve(rng)
+    if not isinstance(source, Source):
+        raise ParameterError("`rng` must be None, a Source or a seed: sticky noise repeats itself.")
+    own = generator(source.seed)
+    sizes = QUICK if quick else FULL
+    cases, rows = _plan(names, quick)
+    total = len(cases) + 1
+    for done, case in enumerate(cases):
+        if on_step is not None:
+            on_step(done, total, case.label)
+        rows += _check(case, sizes, source, own)
+    if any(case.layer == "bits" for case in cases):
+        rows.append(check_control(sizes.releases, sizes.candidates, own))
+    if on_step is not None:
+        on_step(total, total, "done")
+    promises = {case.label: _promise(case.mechanism.guarantee) for case in cases}
+    return Verification(tuple(rows), promises, time.perf_counter() - started, quick, source.seed)

@@ -1,0 +1,68 @@
+"""Rules for every test: no silent skips in CI, and public data only where the caller says it is."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+IN_CI = os.environ.get("SFUMATO_CI") == "1"
+
+# Shared machines stall for longer than any honest deadline; in CI the same examples run every time.
+settings.register_profile("sfumato", deadline=None, derandomize=IN_CI, print_blob=True)
+settings.load_profile("sfumato")
+
+
+def _public_data() -> Path | None:
+    folder = os.environ.get("SFUMATO_DATA")
+    return Path(folder) if folder else None
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Path:
+    """The folder of public data sets named by SFUMATO_DATA."""
+    folder = _public_data()
+    if folder is None or not folder.is_dir():
+        pytest.skip("SFUMATO_DATA does not name a folder")
+    return folder
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what needs the public data sets when nobody said where they are."""
+    if _public_data() is not None:
+        return
+    left_out = [item for item in items if _needs_data(item)]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if not _needs_data(item)]
+
+
+def _needs_data(item: pytest.Item) -> bool:
+    return item.get_closest_marker("data") is not None or "data_dir" in getattr(item, "fixturenames", ())
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """In CI a skipped test is a failed one: something it needs is missing."""
+    report = yield
+    if IN_CI and report.skipped and not hasattr(report, "wasxfail"):
+        _fail(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """The same for a file that skips itself whole."""
+    report = yield
+    if IN_CI and report.skipped:
+        _fail(report)
+    return report
+
+
+def _fail(report: pytest.TestReport | pytest.CollectReport) -> None:
+    reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+    report.outcome = "failed"
+    report.longrepr = f"Skipped, which CI does not allow: {reason.removeprefix('Skipped: ')}"
