@@ -55,7 +55,7 @@ def run(arguments: list[str] | None = None) -> None:
     _register()
     try:
         code = app(args=arguments, standalone_mode=False)
-    except _click.Exit as stop:
+    except typer.Exit as stop:
         code = stop.exit_code
     except _click.ClickException as error:
         typer.echo(f"sfumato: {error.format_message()}", err=True)
@@ -66,7 +66,7 @@ def run(arguments: list[str] | None = None) -> None:
     except OSError as error:
         typer.echo(f"sfumato: {error.strerror or error}: {error.filename or ''}".rstrip(": "), err=True)
         code = 2
-    except (KeyboardInterrupt, _click.Abort):
+    except (KeyboardInterrupt, typer.Abort):
         typer.echo("sfumato: stopped.", err=True)
         code = 130
     sys.exit(code if isinstance(code, int) else 0)

@@ -22,26 +22,30 @@ def _loss(rows: list[Row]) -> str:
     if not bounds:
         return "-"
     worst = max(bounds, key=lambda row: row.value / row.limit)
-    return f"{worst.value:.2f} of {worst.limit:.2f}"
+    return f"{worst.value:.2f}/{worst.limit:.2f}"
 
 
 def _law(rows: list[Row]) -> str:
     p_values = [row.value for row in rows if row.measured.startswith("p =")]
-    return f"{min(p_values):.1g} of {len(p_values)}" if p_values else "-"
+    return f"{min(p_values):.1g} ({len(p_values)})" if p_values else "-"
 
 
 def _bits(rows: list[Row]) -> str:
     named = [row.measured.split(",")[0].split(" of ") for row in rows if row.check.startswith("texts")]
-    return f"{sum(int(a) for a, _ in named)} of {sum(int(b) for _, b in named)}" if named else "-"
+    return f"{sum(int(a) for a, _ in named)}/{sum(int(b) for _, b in named)}" if named else "-"
 
 
 def _summary(out: Console, result: Verification) -> None:
     """One line for each configuration, with the worst figure of each layer."""
+    from rich import box
     from rich.table import Table
 
-    table = Table(title="What each release promises, and the worst that was found", title_justify="left")
-    for heading in ("mechanism", "promise", "loss at least", "smallest p of law", "named by bits", ""):
-        table.add_column(heading, no_wrap=True)
+    table = Table(box=box.SIMPLE, padding=(0, 1, 0, 0), title_justify="left")
+    table.title = (
+        "Worst found: loss proved/claimed, smallest p of the law (checks), texts named by bits/tried"
+    )
+    for heading in ("mechanism", "promise", "loss", "law", "bits", ""):
+        table.add_column(heading, no_wrap=heading != "promise")
     before = ""
     for label in dict.fromkeys(row.label for row in result.rows):
         rows = [row for row in result.rows if row.label == label]
@@ -49,14 +53,14 @@ def _summary(out: Console, result: Verification) -> None:
             table.add_section()
         before = rows[0].mechanism
         layers = [[row for row in rows if row.layer == layer] for layer in ("epsilon", "law", "bits")]
-        failed = sum(not row.passed for row in rows)
+        failed = not all(row.passed for row in rows)
         table.add_row(
             label,
-            result.promises.get(label, ""),
+            result.promises.get(label, "").replace("+", " + "),
             _loss(layers[0]),
             _law(layers[0] + layers[1]),
             _bits(layers[2]),
-            f"[bold red]{failed} failed" if failed else "ok",
+            "[bold red]FAIL[/bold red]" if failed else "ok",
         )
     out.print(table)
 

@@ -26,13 +26,28 @@ def _nearest(unit: NDArray[np.float64], k: int) -> NDArray[np.intp]:
     return found
 
 
-def neighbours_kept(vectors: Any, released: Any, k: int = 10) -> float:
-    """Share of each row's k nearest neighbours by cosine that are still among them after the release."""
+def _checked(vectors: Any, released: Any, k: int) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
     before, after = _unit(vectors), _unit(released)
     if len(before) != len(after):
         raise VectorError(f"A release must have one row a vector. Found {len(before)} and {len(after)} rows.")
-    k = whole_number(k, "k", 1, max(len(before) - 1, 1))
     if len(before) < 2:
         raise VectorError(f"Neighbours need at least 2 rows. Found {len(before)}.")
+    return before, after, min(whole_number(k, "k", 1, 10**6), len(before) - 1)
+
+
+def neighbour_ndcg(vectors: Any, released: Any, k: int = 10) -> float:
+    """Return nDCG@k of searches among released vectors for the k nearest neighbours among clean ones."""
+    before, after, k = _checked(vectors, released, k)
+    gains = 1 / np.log2(np.arange(2, k + 2))
+    total = 0.0
+    for row, (wanted, found) in enumerate(zip(_nearest(before, k), _nearest(after, k), strict=True)):
+        order = found[np.argsort(-(after[found] @ after[row]))]
+        total += float(gains[np.isin(order, wanted)].sum())
+    return total / len(before) / float(gains.sum())
+
+
+def neighbours_kept(vectors: Any, released: Any, k: int = 10) -> float:
+    """Share of each row's k nearest neighbours by cosine that are still among them after the release."""
+    before, after, k = _checked(vectors, released, k)
     pairs = zip(_nearest(before, k), _nearest(after, k), strict=True)
     return float(np.mean([len(np.intersect1d(a, b, assume_unique=True)) / k for a, b in pairs]))

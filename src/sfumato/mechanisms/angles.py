@@ -133,6 +133,8 @@ def turn(vectors: FloatArray, draws: Draws, law: AngleLaw) -> Floats:
 
 def angle_between(outputs: Floats, inputs: Floats) -> Floats:
     """Angle of each pair of rows, accurate for small and for large angles alike (Kahan)."""
-    a = outputs / np.linalg.norm(outputs, axis=1, keepdims=True)
-    b = inputs / np.linalg.norm(inputs, axis=1, keepdims=True)
+    # A release that rounds to zero has no direction; it counts as a right angle to everything.
+    tiny = np.finfo(np.float64).tiny
+    a = outputs / np.maximum(np.linalg.norm(outputs, axis=1, keepdims=True), tiny)
+    b = inputs / np.maximum(np.linalg.norm(inputs, axis=1, keepdims=True), tiny)
     return np.asarray(2 * np.arctan2(np.linalg.norm(a - b, axis=1), np.linalg.norm(a + b, axis=1)))

@@ -84,6 +84,14 @@ class Mechanism(ABC):
     def noise_sd(self, dim: int) -> float:
         """Root mean square of the noise in one output coordinate, from parameters alone."""
 
+    def noise_covariance(self, dim: int) -> Floats:
+        """Covariance of additive noise; the same in every direction unless a mechanism says otherwise."""
+        if not self.additive or self.output_dim(dim) != dim:
+            raise ParameterError(
+                f"{self.name} does not add noise to the vector itself, so it has no covariance."
+            )
+        return np.eye(dim) * self.noise_sd(dim) ** 2
+
     @abstractmethod
     def noise_ratio(self, dim: int | None = None) -> float:
         """Predicted E||noise|| over ||x|| for vectors of norm `max_norm`."""

@@ -17,16 +17,19 @@ from sfumato.mechanisms.laplace import laplace_scale
 from sfumato.mechanisms.moments import chi_mean, coloured_norm_mean, laplace_log_constant
 from sfumato.randomness import Draws
 from sfumato.sampling import Floats
+from sfumato.sensitivity.ellipsoid import Ellipsoid
 from sfumato.sensitivity.mask import Mask
 from sfumato.sensitivity.shapes import Dense, Diagonal, Factored, Shape
 
 
-def as_shape(value: Mask | Shape | NDArray[np.float64]) -> Shape:
-    """Turn a mask, a vector of variances or a covariance matrix into a shape."""
+def as_shape(value: Mask | Ellipsoid | Shape | NDArray[np.float64]) -> Shape:
+    """Turn a mask, an ellipsoid, a vector of variances or a covariance matrix into a shape."""
     if isinstance(value, Diagonal | Dense | Factored):
         return value
     if isinstance(value, Mask):
         return Diagonal(value.variances())
+    if isinstance(value, Ellipsoid):
+        return value.shape
     array = np.asarray(value)
     if array.dtype.kind not in "fiu" or array.ndim not in (1, 2):
         raise ParameterError(
@@ -41,7 +44,7 @@ class Mahalanobis(Mechanism):
 
     Args:
         epsilon: loss per unit of Mahalanobis distance.
-        shape: a `Mask`, a shape, a vector of variances or a covariance matrix; its scale is used as it is.
+        shape: a `Mask`, an `Ellipsoid`, a shape, variances or a covariance; its scale is used as it is.
     """
 
     name = "mahalanobis"
@@ -49,12 +52,12 @@ class Mahalanobis(Mechanism):
     summary = "noise shaped by a mask or a covariance"
 
     def __init__(
-        self, *, epsilon: float, shape: Mask | Shape | NDArray[np.float64], max_norm: float = 1.0
+        self, *, epsilon: float, shape: Mask | Ellipsoid | Shape | NDArray[np.float64], max_norm: float = 1.0
     ) -> None:
         super().__init__(max_norm=max_norm)
         self.epsilon = finite_number(epsilon, "epsilon", *EPSILON_RANGE)
         self.shape = as_shape(shape)
-        self.learned_from = shape.source if isinstance(shape, Mask) else "unknown"
+        self.learned_from = shape.source if isinstance(shape, Mask | Ellipsoid) else "unknown"
         self.dim: int = self.shape.dim
         self.uses_blas = not isinstance(self.shape, Diagonal)
 
@@ -98,6 +101,10 @@ class Mahalanobis(Mechanism):
     def noise_sd(self, dim: int) -> float:
         """Root mean square over all coordinates, sqrt((n + 1) trace/n)/epsilon."""
         return math.sqrt((dim + 1) * float(self.shape.eigenvalues.mean())) / self.epsilon
+
+    def noise_covariance(self, dim: int) -> Floats:
+        """The shape's covariance times (n + 1)/epsilon^2."""
+        return np.asarray(self.shape.covariance() * ((self._dim(dim) + 1) / self.epsilon**2))
 
     def noise_ratio(self, dim: int | None = None) -> float:
         """(n/epsilon) E||Sigma^1/2 g|| / E||g||: n/epsilon only when all directions are alike."""

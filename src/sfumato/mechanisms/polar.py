@@ -10,7 +10,7 @@ import numpy as np
 
 from sfumato import grid
 from sfumato.accounting.guarantee import Guarantee
-from sfumato.arrays import NORM_TOLERANCE, FloatArray, finite_number
+from sfumato.arrays import FloatArray, finite_number
 from sfumato.mechanisms.angles import AngleLaw, angle_between, turn
 from sfumato.mechanisms.base import EPSILON_RANGE, SLACK, Mechanism
 from sfumato.randomness import Draws
@@ -114,6 +114,7 @@ class Polar(Mechanism):
         r, centre = np.linalg.norm(outputs, axis=1), np.linalg.norm(inputs, axis=1)
         rate, top = self.radius_epsilon, 2 * self.max_norm
         folded = np.logaddexp(-rate * np.abs(r - centre), -rate * (r + centre)) + math.log(rate / 2)
-        # Everything beyond the cut sits at the cut as one atom.
+        # Everything beyond the cut sits at the cut as one atom, spread over a grid cell by the rounding.
+        cell = math.sqrt(inputs.shape[1]) * self.step(inputs.shape[1])
         atom = np.logaddexp(-rate * (top - centre), -rate * (top + centre)) - math.log(2)
-        return np.asarray(total + np.where(r >= top * (1 - NORM_TOLERANCE * 1e-3), atom, folded))
+        return np.asarray(total + np.where(r >= top - cell, atom, folded))

@@ -11,6 +11,7 @@ from scipy.special import erfcx
 
 from sfumato.accounting.guarantee import Guarantee
 from sfumato.arrays import FloatArray, finite_number
+from sfumato.errors import ParameterError
 from sfumato.mechanisms.base import EPSILON_RANGE, Mechanism
 from sfumato.mechanisms.moments import expected_root
 from sfumato.randomness import Draws
@@ -59,6 +60,12 @@ class Suppression(Mechanism):
     def noise_sd(self, dim: int) -> float:
         """Root mean square of the noise where there is noise."""
         return math.sqrt(2.0) / self.rate
+
+    def noise_covariance(self, dim: int) -> Floats:
+        """Refuse: the noise depends on the signs of the vector."""
+        raise ParameterError(
+            "suppression pushes against the vector's signs, so its noise has no fixed covariance."
+        )
 
     def noise_ratio(self, dim: int | None = None) -> float:
         """E of the length of k exponentials of the given rate."""

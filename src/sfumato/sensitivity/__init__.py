@@ -1,6 +1,50 @@
 """Where a concept lives in an embedding: masks and noise covariances."""
 
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from sfumato.sensitivity.background import Background
+from sfumato.sensitivity.ellipsoid import Ellipsoid, EllipsoidLearner
 from sfumato.sensitivity.mask import Mask
 from sfumato.sensitivity.shapes import Dense, Diagonal, Factored, Shape
 
-__all__ = ["Dense", "Diagonal", "Factored", "Mask", "Shape"]
+if TYPE_CHECKING:
+    from sfumato.sensitivity.learned import LearnedMask, MaskReport, MaskSettings
+    from sfumato.sensitivity.learner import MaskLearner
+
+# Loaded on first use: the learner needs torch, the analysis scipy.stats.
+_HOMES = {
+    "LearnedMask": "learned",
+    "MaskLearner": "learner",
+    "MaskReport": "learned",
+    "MaskSettings": "learned",
+}
+
+__all__ = [
+    "Background",
+    "Dense",
+    "Diagonal",
+    "Ellipsoid",
+    "EllipsoidLearner",
+    "Factored",
+    "LearnedMask",
+    "Mask",
+    "MaskLearner",
+    "MaskReport",
+    "MaskSettings",
+    "Shape",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Load a name on first use."""
+    if name in _HOMES:
+        return getattr(importlib.import_module(f"sfumato.sensitivity.{_HOMES[name]}"), name)
+    raise AttributeError(f"module 'sfumato.sensitivity' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """List the public names."""
+    return sorted(__all__)

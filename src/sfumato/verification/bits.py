@@ -32,8 +32,8 @@ _NEIGHBOURS = 2
 _COORDINATES = 64
 """Coordinates looked at together: small enough for the cache, and most candidates fall in the first piece."""
 
-_STEPS_PER_SD = (256.0, 4096.0)
-"""A finer grid could carry bits of the input, a coarser one would be felt in the noise."""
+_STEPS_PER_SD = (256.0, 65536.0)
+"""A coarser grid would be felt in the noise, and a much finer one would hide nothing."""
 
 _CONTROL_SHARE = 0.9
 

@@ -131,10 +131,11 @@ def _mahalanobis(quick: bool) -> Iterator[Case]:
         yield Case(common, COMMON, "bits", variant)
         if not quick:
             yield Case(Mahalanobis(epsilon=10.0, shape=shape(LARGE)), LARGE, "law", variant)
-    # A real mask is mostly zeros. Rounding hides its weakest axes, so that only loss and bits are checked.
+    # A real mask is mostly zeros: rounding hides its weakest axes, and the law of the others is checked.
     for dim in (2, 3):
         yield Case(Mahalanobis(epsilon=1.0, shape=Mask(np.eye(dim)[0])), dim, "epsilon", "sparse mask")
     sparse = Mask(np.where(np.arange(COMMON) % 5 == 0, 1.0, 0.0))
+    yield Case(Mahalanobis(epsilon=10.0, shape=sparse), COMMON, "law", "sparse mask")
     yield from _attacked(quick, lambda epsilon: Mahalanobis(epsilon=epsilon, shape=sparse), "sparse mask")
 
 
@@ -148,10 +149,10 @@ def _polar(quick: bool) -> Iterator[Case]:
     yield from _everywhere(quick, lambda epsilon: Polar(epsilon=epsilon), SMALL[1:], "direction")
     yield Case(Polar(epsilon=1000.0), LARGE, "law", "direction")
     for dim in SMALL[1:]:
-        yield Case(Polar(epsilon=1.0, radius_epsilon=1.0), dim, "epsilon", "direction and radius")
-        yield Case(Polar(epsilon=4.0, radius_epsilon=3.0), dim, "law", "direction and radius")
-    yield Case(Polar(epsilon=400.0, radius_epsilon=5.0), COMMON, "law", "direction and radius")
-    yield Case(Polar(epsilon=100.0, radius_epsilon=10.0), COMMON, "bits", "direction and radius")
+        yield Case(Polar(epsilon=1.0, radius_epsilon=1.0), dim, "epsilon", "with radius")
+        yield Case(Polar(epsilon=4.0, radius_epsilon=3.0), dim, "law", "with radius")
+    yield Case(Polar(epsilon=400.0, radius_epsilon=20.0), COMMON, "law", "with radius")
+    yield Case(Polar(epsilon=100.0, radius_epsilon=10.0), COMMON, "bits", "with radius")
 
 
 def _gaussian(quick: bool) -> Iterator[Case]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 
@@ -49,7 +50,7 @@ def _space(mechanism: Mechanism, vector: Floats) -> tuple[Floats, Floats]:
     return points.reshape(-1, len(middle)), np.repeat(weights, len(directions))
 
 
-def _panel(low: float, high: float, nodes: int = 200) -> tuple[Floats, Floats]:
+def _panel(low: float, high: float, nodes: int = 50) -> tuple[Floats, Floats]:
     place, weight = np.polynomial.legendre.leggauss(nodes)
     half = (high - low) / 2
     return low + half * (1 + place), half * weight
@@ -60,7 +61,9 @@ def _sphere(mechanism: Mechanism, vector: Floats) -> tuple[Floats, Floats]:
     dim, norm = len(vector), float(np.linalg.norm(vector))
     basis = np.linalg.qr(np.column_stack([vector, np.eye(dim)]))[0]
     pole, tangents = vector / norm, basis[:, 1:dim].T
-    angle, weights = _panel(0.0, math.pi)
+    # Panels of growing width, because a strong tilt leaves only the smallest angles.
+    edges = [0.0, 1e-4, 1e-3, 1e-2, 0.1, 1.0, math.pi]
+    angle, weights = np.concatenate([_panel(low, high) for low, high in pairwise(edges)], axis=1)
     if dim == 2:
         around, arc = np.array([[1.0], [-1.0]]), 1.0
     else:
@@ -73,7 +76,7 @@ def _sphere(mechanism: Mechanism, vector: Floats) -> tuple[Floats, Floats]:
     if getattr(mechanism, "radius_epsilon", None) is None:
         return points, weights
     top = 2 * mechanism.max_norm
-    inner, outer = _panel(0.0, norm, 40), _panel(norm, top, 40)
+    inner, outer = _panel(0.0, norm), _panel(norm, top)
     # Every radius beyond the cut is released as the cut: a point with a mass of its own.
     radius = np.concatenate([inner[0], outer[0], [top]])
     lengths = np.concatenate([inner[1], outer[1], [1.0]])

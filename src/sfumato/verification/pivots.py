@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from functools import singledispatch
 
 import numpy as np
-from scipy.special import gammainc, ndtr, ndtri_exp
+from numpy.typing import NDArray
+from scipy.special import gammainc, gammainccinv, gammaincinv, gammaln, ndtr, ndtri, ndtri_exp
 
 from sfumato.errors import ParameterError
 from sfumato.mechanisms import (
@@ -31,6 +32,9 @@ from sfumato.sampling import Floats
 _CELLS = 20_000
 _DEPTH = 60.0
 """Angles whose density is below exp(-_DEPTH) of its peak never occur."""
+
+_RESOLVED = 32.0
+"""Grid steps to a standard deviation from which rounding no longer shows in a law."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,7 +79,36 @@ def _(mechanism: Laplace, vectors: Floats, released: Floats) -> Pivots:
 def _(mechanism: Mahalanobis, vectors: Floats, released: Floats) -> Pivots:
     # In the eigenbasis: a wrong root of Sigma can look right along random axes and cannot along these.
     values, basis = np.linalg.eigh(mechanism.shape.covariance())
-    return _laplace((released - vectors) @ basis / np.sqrt(values), mechanism.epsilon)
+    noise = (released - vectors) @ basis / np.sqrt(values)
+    seen = resolved_axes(mechanism, values)
+    if seen.all():
+        return _laplace(noise, mechanism.epsilon)
+    part, dim = int(seen.sum()), len(values)
+    claim = f"radius on {part} of {dim} axes follows its mixture"
+    return _spherical(
+        noise[:, seen], claim, lambda radius: _partial_radius_cdf(part, dim, mechanism.epsilon * radius)
+    )
+
+
+def resolved_axes(mechanism: Mahalanobis, eigenvalues: Floats) -> NDArray[np.bool_]:
+    """Which axes have noise much wider than the output grid; on the others rounding hides the law."""
+    deviations = np.sqrt(eigenvalues * (mechanism.dim + 1)) / mechanism.epsilon
+    return np.asarray(deviations > _RESOLVED * mechanism.step(mechanism.dim))
+
+
+def _partial_radius_cdf(part: int, dim: int, radius: Floats) -> Floats:
+    """Distribution of the length of `part` of the `dim` coordinates of noise of density ~ exp(-||z||).
+
+    That noise is sqrt(2 v) times a standard normal vector, v ~ Gamma((n + 1)/2) (Andrews and Mallows 1974).
+    """
+    shape = (dim + 1) / 2
+    logs = np.linspace(np.log(gammaincinv(shape, 1e-16)), np.log(gammainccinv(shape, 1e-16)), 801)
+    weights = np.exp(shape * logs - np.exp(logs) - gammaln(shape))
+    places = np.geomspace(radius.min(), radius.max(), 401)
+    table = gammainc(part / 2, places[:, None] ** 2 / (4 * np.exp(logs))) @ (weights / weights.sum())
+    # Normal scores are nearly straight where probabilities bend.
+    scores = ndtri(np.clip(table, 1e-300, 1 - 2.0**-53))
+    return np.asarray(ndtr(np.interp(radius, places, scores)))
 
 
 @pivots.register
