@@ -8,27 +8,40 @@ from typing import TYPE_CHECKING, Any
 from sfumato.version import __version__
 
 if TYPE_CHECKING:
-    from sfumato import accounting, mechanisms, randomness, sensitivity
+    from sfumato import accounting, evaluation, mechanisms, randomness, sensitivity
     from sfumato.accounting import Guarantee, Ledger, Secret, Sticky
+    from sfumato.concepts import Concept
+    from sfumato.learning import learn
+    from sfumato.protector import Protector
+    from sfumato.saving import load_protector as load
     from sfumato.sensitivity import Mask
 
 _HOMES = {
-    "Guarantee": "sfumato.accounting",
-    "Ledger": "sfumato.accounting",
-    "Mask": "sfumato.sensitivity",
-    "Secret": "sfumato.accounting",
-    "Sticky": "sfumato.accounting",
+    "Concept": "sfumato.concepts:Concept",
+    "Guarantee": "sfumato.accounting:Guarantee",
+    "Ledger": "sfumato.accounting:Ledger",
+    "Mask": "sfumato.sensitivity:Mask",
+    "Protector": "sfumato.protector:Protector",
+    "Secret": "sfumato.accounting:Secret",
+    "Sticky": "sfumato.accounting:Sticky",
+    "learn": "sfumato.learning:learn",
+    "load": "sfumato.saving:load_protector",
 }
-_MODULES = ("accounting", "mechanisms", "randomness", "sensitivity")
+_MODULES = ("accounting", "evaluation", "mechanisms", "randomness", "sensitivity")
 
 __all__ = [
+    "Concept",
     "Guarantee",
     "Ledger",
     "Mask",
+    "Protector",
     "Secret",
     "Sticky",
     "__version__",
     "accounting",
+    "evaluation",
+    "learn",
+    "load",
     "mechanisms",
     "randomness",
     "sensitivity",
@@ -40,7 +53,8 @@ def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return importlib.import_module(f"sfumato.{name}")
     if name in _HOMES:
-        return getattr(importlib.import_module(_HOMES[name]), name)
+        module, _, attribute = _HOMES[name].partition(":")
+        return getattr(importlib.import_module(module), attribute)
     raise AttributeError(f"module 'sfumato' has no attribute {name!r}")
 
 

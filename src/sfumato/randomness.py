@@ -32,8 +32,8 @@ CipherName = Literal["aes-256-ctr", "chacha20"]
 NOISE_VERSION = 1
 """Raised whenever the same key would give other noise; part of every sticky-noise key."""
 
-_BLOCK_BYTES = 1 << 16
-_ZEROS = np.zeros(_BLOCK_BYTES, np.uint8)
+# One call a block, as far as it goes: each call may hand the interpreter to another thread.
+_ZEROS = memoryview(bytes(1 << 21))
 _LITTLE = np.dtype("<u8")
 
 
@@ -67,9 +67,9 @@ def _keystream(cipher: CipherName, key: bytes, stream: int) -> CipherContext:
 
 def _fill(context: CipherContext, out: NDArray[np.uint8]) -> None:
     """Write the next keystream bytes into `out`."""
-    for start in range(0, out.size, _BLOCK_BYTES):
-        piece = out[start : start + _BLOCK_BYTES]
-        context.update_into(_ZEROS[: piece.size].data, piece.data)
+    for start in range(0, out.size, len(_ZEROS)):
+        piece = out[start : start + len(_ZEROS)].data
+        context.update_into(_ZEROS[: piece.nbytes], piece)
 
 
 class Workspace:
@@ -126,14 +126,20 @@ class KeyedDraws:
         self.rows = len(keys)
         self.space = space
         # One cipher for all machines, so that the same key gives the same noise everywhere.
-        self._contexts = [_keystream("aes-256-ctr", key.tobytes(), 0) for key in keys]
+        raw, counter = keys.tobytes(), modes.CTR(bytes(16))
+        self._contexts = [
+            Cipher(algorithms.AES(raw[start : start + 32]), counter).encryptor()
+            for start in range(0, len(raw), 32)
+        ]
 
     def words(self, per_row: int, rows: Sequence[int] | None = None) -> Words:
         """Return the next words of each row's own stream as `(rows, per_row)`."""
         chosen = range(self.rows) if rows is None else rows
         out = self.space.take("words", (len(chosen), per_row), _LITTLE)
-        for line, row in zip(out.view(np.uint8), chosen, strict=True):
-            _fill(self._contexts[row], line)
+        lines, width = out.reshape(-1).view(np.uint8).data, 8 * per_row
+        zeros = _ZEROS[:width]
+        for line, row in enumerate(chosen):
+            self._contexts[row].update_into(zeros, lines[line * width : (line + 1) * width])
         return out.astype(np.uint64, copy=False)
 
 

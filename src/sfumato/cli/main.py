@@ -15,6 +15,7 @@ from sfumato.version import __version__
 # Newer versions of typer carry their own copy of click.
 _click: Any = import_module("typer._click.exceptions" if find_spec("typer._click") else "click.exceptions")
 
+COMMANDS = ("demo", "learn", "protect", "verify", "bench", "mechanisms", "embedders", "concepts")
 EPILOG = "Exit codes: 0 success, 1 a failed verdict, 2 bad input."
 
 app = typer.Typer(
@@ -43,16 +44,17 @@ def _root(
     """Options of the command itself."""
 
 
-def _register() -> None:
-    from sfumato.cli import bench, demo, mechanisms, verify
-
-    for module in (demo, mechanisms, verify, bench):
+def _register(arguments: list[str]) -> None:
+    """Load the command that was named, or all of them for the list: each brings its own imports."""
+    named = next((word for word in arguments if not word.startswith("-")), None)
+    for name in (named,) if named in COMMANDS else COMMANDS:
+        module = import_module(f"sfumato.cli.{name}")
         app.command(module.NAME, epilog=module.EXAMPLE)(module.command)
 
 
 def run(arguments: list[str] | None = None) -> None:
     """Run the command line; bad input ends in one line on standard error and exit code 2."""
-    _register()
+    _register(sys.argv[1:] if arguments is None else arguments)
     try:
         code = app(args=arguments, standalone_mode=False)
     except typer.Exit as stop:

@@ -11,7 +11,6 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from scipy.special import gammaln
 
 from sfumato.arrays import FloatArray
 from sfumato.randomness import Draws
@@ -93,7 +92,7 @@ class AngleLaw:
     @property
     def log_normaliser(self) -> float:
         """Log of the integral of exp(tilt) over the whole sphere."""
-        shell = math.log(2.0) + (self.dim - 1) / 2 * math.log(math.pi) - float(gammaln((self.dim - 1) / 2))
+        shell = math.log(2.0) + (self.dim - 1) / 2 * math.log(math.pi) - math.lgamma((self.dim - 1) / 2)
         return self._summary[0] + shell
 
     def sample(self, draws: Draws) -> Floats:

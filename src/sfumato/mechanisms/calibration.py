@@ -6,8 +6,6 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from scipy.optimize import brentq
-
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -23,6 +21,8 @@ def solve(kind: type[M], measure: Callable[[M], float], target: float, parameter
 
     def make(log_strength: float) -> M:
         return kind(**{kind.strength: math.exp(log_strength)}, **parameters)
+
+    from scipy.optimize import brentq  # imported when used: it takes longer to load than the rest together
 
     low, high = (math.log(bound) for bound in kind.strength_range)
 

@@ -6,8 +6,6 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import log_ndtr
 
 from sfumato.accounting.guarantee import Guarantee
 from sfumato.arrays import NORM_TOLERANCE, FloatArray, finite_number
@@ -21,6 +19,8 @@ SIGMA_RANGE = (1e-6, 1e6)
 
 def gaussian_delta(epsilon: float, distance: float, sigma: float) -> float:
     """Smallest delta at `epsilon` for two inputs at `distance` (Balle and Wang 2018, theorem 8)."""
+    from scipy.special import log_ndtr
+
     a, b = distance / (2 * sigma), epsilon * sigma / distance
     # log(exp(log_p) - exp(log_q)) keeps precision where both terms are tiny.
     log_p, log_q = float(log_ndtr(a - b)), epsilon + float(log_ndtr(-a - b))
@@ -29,6 +29,7 @@ def gaussian_delta(epsilon: float, distance: float, sigma: float) -> float:
 
 def analytic_sigma(epsilon: float, delta: float, distance: float) -> float:
     """Smallest sigma that gives (epsilon, delta) between any two inputs at most `distance` apart."""
+    from scipy.optimize import brentq
 
     def gap(log_sigma: float) -> float:
         return gaussian_delta(epsilon, distance, math.exp(log_sigma)) - delta

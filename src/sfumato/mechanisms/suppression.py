@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import erfcx
 
 from sfumato.accounting.guarantee import Guarantee
 from sfumato.arrays import FloatArray, finite_number
@@ -69,6 +68,8 @@ class Suppression(Mechanism):
 
     def noise_ratio(self, dim: int | None = None) -> float:
         """E of the length of k exponentials of the given rate."""
+        from scipy.special import erfcx
+
         self._dim(dim)
         k = len(self.axes)
 

@@ -11,6 +11,14 @@ from sfumato.sensitivity.mask import Mask
 from sfumato.sensitivity.shapes import Dense, Diagonal, Factored, Shape
 
 if TYPE_CHECKING:
+    from sfumato.sensitivity.analysis import (
+        TopAndTail,
+        rank_correlation,
+        sensitivities,
+        top_and_tail,
+        top_overlap,
+    )
+    from sfumato.sensitivity.combine import combine_masks, epsilon_for
     from sfumato.sensitivity.learned import LearnedMask, MaskReport, MaskSettings
     from sfumato.sensitivity.learner import MaskLearner
 
@@ -20,6 +28,13 @@ _HOMES = {
     "MaskLearner": "learner",
     "MaskReport": "learned",
     "MaskSettings": "learned",
+    "TopAndTail": "analysis",
+    "combine_masks": "combine",
+    "epsilon_for": "combine",
+    "rank_correlation": "analysis",
+    "sensitivities": "analysis",
+    "top_and_tail": "analysis",
+    "top_overlap": "analysis",
 }
 
 __all__ = [
@@ -35,6 +50,13 @@ __all__ = [
     "MaskReport",
     "MaskSettings",
     "Shape",
+    "TopAndTail",
+    "combine_masks",
+    "epsilon_for",
+    "rank_correlation",
+    "sensitivities",
+    "top_and_tail",
+    "top_overlap",
 ]
 
 

@@ -15,7 +15,7 @@ from sfumato.errors import MissingPackageError
 from sfumato.sampling import Floats
 
 try:
-    import torch
+    import torch as torch
 except ModuleNotFoundError as error:
     raise MissingPackageError("torch", "learn", "to learn a mask") from error
 
@@ -55,7 +55,7 @@ def mask_scores(log_alpha: Floats) -> Floats:
 
 
 class GatedClassifier:
-    """A batch of multi-layer perceptrons n - 256 - 128 - 1 with ReLU (SPARSE, appendix H.2), one a concept."""
+    """A batch of perceptrons n - 256 - 128 - 1 with ReLU (SPARSE, appendix H.2), one a concept."""
 
     def __init__(self, concepts: int, widths: list[int], rng: np.random.Generator, device: Any) -> None:
         self.layers: list[tuple[Tensor, Tensor]] = []
@@ -78,8 +78,10 @@ class GatedClassifier:
         hidden = _affine(rows, gates.unsqueeze(-1) * weight, offset)
         for weight, offset in self.layers[1:-1]:
             hidden = _affine(torch.relu(hidden), weight, offset)
-        # The last layer is small, and a logit in half precision would blur the loss.
-        return _affine(torch.relu(hidden).float(), *self.layers[-1]).squeeze(-1)
+        weight, offset = self.layers[-1]
+        # A product with one column takes another road for one concept than for many, and rounds otherwise; a
+        # logit in half precision would blur the loss.
+        return (torch.relu(hidden).float() * weight.mT).sum(dim=-1) + offset.squeeze(-1)
 
 
 def _affine(rows: Tensor, weight: Tensor, offset: Tensor) -> Tensor:

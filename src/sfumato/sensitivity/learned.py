@@ -11,7 +11,7 @@ from sfumato.sampling import Floats
 from sfumato.sensitivity.mask import Mask
 
 Penalty = Literal["sum", "mean"]
-"""The L0 penalty over dimensions: their sum (Louizos et al., 2018) or their mean (as both papers print it)."""
+"""The L0 penalty over dimensions: their sum (Louizos et al., 2018) or their mean (as both papers print)."""
 Precision = Literal["auto", "float32", "bfloat16"]
 """Arithmetic of the classifier's products; "auto" is float32 on a CPU and bfloat16 on a GPU."""
 
@@ -24,7 +24,7 @@ class MaskSettings:
     """What a learner does; the defaults learn a sparse mask in seconds."""
 
     penalty_weight: float = 1e-3
-    """lambda of SPARSE, eq. 5; where to start from when there is a `sparsity` to aim for."""
+    """lambda of SPARSE, eq. 5; not used when there is a `sparsity` to aim for."""
     penalty: Penalty = "sum"
     sparsity: float | None = None
     """Share of gates that should stay open; lambda is then adapted at every step."""
@@ -48,8 +48,7 @@ class MaskSettings:
         finite_number(self.penalty_weight, "penalty_weight", 0.0, 1e6)
         if self.sparsity is not None:
             finite_number(self.sparsity, "sparsity", 0.001, 1.0)
-            finite_number(self.penalty_weight, "penalty_weight (with a sparsity)", 1e-9, 1e6)
-        for name, low, high in (("epochs", 1, 10**6), ("batch_size", 1, 10**7), ("patience", 1, 10**6)):
+        for name, low, high in (("epochs", 1, 10**6), ("batch_size", 2, 10**7), ("patience", 1, 10**6)):
             whole_number(getattr(self, name), name, low, high)
         whole_number(self.seed, "seed", 0, 2**63 - 1)
         finite_number(self.learning_rate, "learning_rate", 1e-8, 1.0)
@@ -60,10 +59,9 @@ class MaskSettings:
         for width in self.hidden:
             whole_number(width, "hidden", 1, 1 << 16)
         for name, choices in (("penalty", Penalty), ("precision", Precision)):
-            if getattr(self, name) not in get_args(choices):
-                raise ParameterError(
-                    f"`{name}` must be one of {', '.join(get_args(choices))}. Found {getattr(self, name)!r:.40}."
-                )
+            found, known = getattr(self, name), get_args(choices)
+            if found not in known:
+                raise ParameterError(f"`{name}` must be one of {', '.join(known)}. Found {found!r:.40}.")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,7 +79,7 @@ class MaskCurves:
     open_share: Floats
     """Share of settled gates above 0."""
     penalty_weight: Floats
-    """lambda; constant unless there is a sparsity to aim for."""
+    """lambda; with a sparsity to aim for it moves, below 0 while too few gates are open."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -19,7 +19,7 @@ from sfumato.sensitivity.learned import (
     MaskSettings,
 )
 from sfumato.sensitivity.mask import Mask
-from sfumato.sensitivity.training import Outcome, cut_batches, steps_per_epoch, train
+from sfumato.sensitivity.training import Layout, Outcome, cut_batches, train
 
 OnEpoch = Callable[[int, int], object]
 """Called with the epochs done and the most there can be, over all concepts, to move a progress bar."""
@@ -41,10 +41,10 @@ class MaskLearner:
     def __init__(self, settings: MaskSettings | None = None, *, device: str = "auto") -> None:
         self.settings = MaskSettings() if settings is None else settings
         self.device = _device(device)
-        choice = self.settings.precision
-        if choice == "auto":
-            choice = "bfloat16" if self.device.type == "cuda" else "float32"
-        self.precision = choice
+        self.precision: str = self.settings.precision
+        if self.precision == "auto":
+            half = self.device.type == "cuda" and torch.cuda.is_bf16_supported()
+            self.precision = "bfloat16" if half else "float32"
 
     def fit(
         self,
@@ -55,7 +55,7 @@ class MaskLearner:
         source: str = "unknown",
         on_epoch: OnEpoch | None = None,
     ) -> LearnedMask:
-        """Learn one mask from `(n, d)` embeddings: row i of `minus` is row i of `plus` without the concept."""
+        """Learn one mask from `(n, d)` embeddings: row i of `minus` is row i of `plus` less the concept."""
         return self.fit_many({name: (plus, minus)}, source=source, on_epoch=on_epoch)[name]
 
     def fit_many(
@@ -85,23 +85,23 @@ class MaskLearner:
     def _held_out(self, pairs: int) -> int:
         return max(2, round(self.settings.held_out * pairs))
 
-    def _steps(self, pairs: int) -> int:
-        return steps_per_epoch(pairs - self._held_out(pairs), self.settings.batch_size)
+    def _layout(self, pairs: int) -> Layout:
+        held = self._held_out(pairs)
+        return Layout.of(pairs - held, held, self.settings.batch_size)
 
     def _groups(self, concepts: Mapping[str, Pair], dim: int) -> list[list[str]]:
-        """Gather concepts that take equally many steps an epoch, as many as fit in memory."""
-        pairs = {name: len(plus) for name, (plus, _) in concepts.items()}
-        by_steps: dict[int, list[str]] = {}
-        for name in sorted(pairs, key=pairs.__getitem__):
-            by_steps.setdefault(self._steps(pairs[name]), []).append(name)
+        """Gather concepts of one layout, as many as fit in memory."""
+        layouts: dict[Layout, list[str]] = {}
+        for name, (plus, _) in concepts.items():
+            layouts.setdefault(self._layout(len(plus)), []).append(name)
         room = _CPU_BYTES
         if self.device.type == "cuda":
             room = torch.cuda.mem_get_info(self.device)[0] // 2
         groups = []
-        for names in by_steps.values():
-            # The largest concept sets the padding of all; a weight has a gradient and two moments beside it.
-            size = 4 * dim * (2 * pairs[names[-1]] + 4 * self.settings.hidden[0])
-            fitting = max(1, room // size)
+        for layout, names in layouts.items():
+            # Rows, and a weight with its gradient and two moments, all as if in float32.
+            rows = layout.steps * layout.batch + layout.held
+            fitting = max(1, room // (4 * dim * (2 * rows + 4 * self.settings.hidden[0])))
             groups += [names[low : low + fitting] for low in range(0, len(names), fitting)]
         return groups
 
@@ -113,7 +113,7 @@ class MaskLearner:
         batches = cut_batches(
             list(concepts.values()),
             held,
-            self._steps(pairs[0]),
+            self._layout(pairs[0]),
             self.settings.seed,
             getattr(torch, self.precision),
             self.device,
@@ -169,7 +169,7 @@ class _Progress:
 
 
 def _device(name: str) -> Any:
-    """Turn a name into a torch device; without a GPU the work is done on the CPU, and said so if one was named."""
+    """Turn a name into a torch device; without a GPU it is the CPU, with a warning if a GPU was named."""
     there = torch.cuda.is_available()
     if name == "auto":
         return torch.device("cuda" if there else "cpu")

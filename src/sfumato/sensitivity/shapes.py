@@ -10,7 +10,6 @@ from functools import cached_property
 from typing import Protocol
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import NDArray
 
 from sfumato.errors import ParameterError
@@ -18,6 +17,7 @@ from sfumato.randomness import Draws
 from sfumato.sampling import Floats, normals
 
 _CONDITION_LIMIT = 1e12
+_STRIPE = 64
 
 
 class Shape(Protocol):
@@ -114,17 +114,28 @@ class Dense:
         self.matrix = _frozen((matrix + matrix.T) / 2)
         self.dim = len(matrix)
         _check_spectrum(self.eigenvalues)
-        self._factor = np.asfortranarray(np.linalg.cholesky(self.matrix))
+        factor = np.linalg.cholesky(self.matrix)
+        # Blocks of columns of the transposed factor skip the zeros above the diagonal.
+        edges = [*range(0, self.dim, _STRIPE), self.dim]
+        self._stripes = [
+            (low, high, np.ascontiguousarray(factor[low:high, :high].T))
+            for low, high in zip(edges[:-1], edges[1:], strict=True)
+        ]
+        self._factor = factor
 
     def normals(self, draws: Draws) -> Floats:
-        """Multiply standard normals by the triangular factor in place: half the work of a full product."""
-        block = np.ascontiguousarray(normals(draws, self.dim))
-        product = scipy.linalg.blas.dtrmm(1.0, self._factor, block.T, lower=1, overwrite_b=1)
-        return np.asarray(product.T)
+        """Multiply standard normals by the triangular factor: little more than half of a full product."""
+        block = normals(draws, self.dim)
+        out = draws.space.take("coloured", (draws.rows, self.dim))
+        for low, high, stripe in self._stripes:
+            np.matmul(block[:, :high], stripe, out=out[:, low:high])
+        return out
 
     def whiten(self, differences: Floats) -> Floats:
         """Solve with the triangular factor."""
-        return np.asarray(scipy.linalg.solve_triangular(self._factor, differences.T, lower=True).T)
+        from scipy.linalg import solve_triangular
+
+        return np.asarray(solve_triangular(self._factor, differences.T, lower=True).T)
 
     @cached_property
     def eigenvalues(self) -> Floats:
@@ -158,8 +169,10 @@ class Factored:
         self._transposed = np.ascontiguousarray(self.factors.T)
         # I + V V' with V = D^-1/2 F has the inverse root I - U (1 - 1/sqrt(1 + s^2)) U'.
         left, values, _ = np.linalg.svd(self.factors / self._sd[:, None], full_matrices=False)
+        self._strongest = float(np.linalg.norm(self.factors, 2)) ** 2
         self._left, self._shrink = left, 1.0 - 1.0 / np.sqrt(1.0 + values**2)
-        _check_spectrum(self.eigenvalues)
+        # The largest eigenvalue is at most the sum of the two parts', the smallest at least the diagonal's.
+        _check_spectrum(np.array([self.variances.min(), self.variances.max() + self._strongest]))
 
     def normals(self, draws: Draws) -> Floats:
         """Add the low-rank part to the diagonal one: D^1/2 g + F h."""
@@ -178,6 +191,9 @@ class Factored:
     @cached_property
     def eigenvalues(self) -> Floats:
         """All eigenvalues, ascending."""
+        if self.variances.min() == self.variances.max():
+            added = np.linalg.svd(self.factors, compute_uv=False)[: self.dim] ** 2
+            return np.sort(np.r_[np.zeros(self.dim - added.size), added] + self.variances[0])
         return np.asarray(np.linalg.eigvalsh(self.covariance()), np.float64)
 
     def covariance(self) -> Floats:

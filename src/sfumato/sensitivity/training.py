@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-import torch
 
 from sfumato.randomness import generator
 from sfumato.sensitivity.gates import (
@@ -18,6 +17,7 @@ from sfumato.sensitivity.gates import (
     draw_gates,
     open_probability,
     settled_gates,
+    torch,
 )
 from sfumato.sensitivity.learned import MaskSettings
 
@@ -28,10 +28,33 @@ _START_OPEN = 0.83
 _NEAR = 0.01
 
 
-def steps_per_epoch(pairs: int, batch_size: int) -> int:
-    """Return a power of two that depends on this concept's pairs alone, so that concepts of like size meet."""
-    wanted = 2 ** math.ceil(math.log2(max(1.0, pairs / batch_size)))
-    return max(wanted, min(STEPS, 2 ** int(math.log2(max(1, pairs // 2)))))
+@dataclass(frozen=True, slots=True, order=True)
+class Layout:
+    """How a concept's pairs are cut, which depends on their number alone.
+
+    Concepts of one layout are learned together. Since padding is part of it, a concept's products have the
+    same shape, and so the same rounding, whoever is learned beside it.
+    """
+
+    steps: int
+    """Steps an epoch, a power of two."""
+    batch: int
+    """Pairs a step, padding included."""
+    held: int
+    """Held-out pairs, padding included."""
+
+    @classmethod
+    def of(cls, learning: int, held: int, batch_size: int) -> Layout:
+        """Cut `learning` pairs into steps of at most `batch_size`, and round up to four sizes an octave."""
+        steps = 2 ** math.ceil(math.log2(max(1.0, learning / batch_size)))
+        steps = max(steps, min(STEPS, 2 ** int(math.log2(max(1, learning // 2)))))
+        batch = _rounded_up(math.ceil(learning / steps))
+        return cls(steps, batch, _rounded_up(held))
+
+
+def _rounded_up(count: int) -> int:
+    unit = 1 << max(0, count.bit_length() - 3)
+    return -(-count // unit) * unit
 
 
 @dataclass(slots=True)
@@ -49,22 +72,21 @@ class Batches:
 def cut_batches(
     concepts: Sequence[tuple[Tensor, Tensor]],
     held: Sequence[int],
-    steps: int,
+    layout: Layout,
     seed: int,
     precision: Any,
     device: Any,
 ) -> Batches:
     """Lay out the pairs so that a step is one contiguous block: cut once, in a seeded order.
 
-    Coordinates are centred and divided by their own deviation, which the first layer could undo and gates of
-    like meaning need. A concept's layout depends on its own pairs and the seed, not on its neighbours.
+    Coordinates are centred and divided by their own deviation, which the first layer could undo, so that a
+    rate of learning means the same for every encoder.
     """
-    dim = concepts[0][0].shape[1]
-    widest = max(math.ceil((len(plus) - count) / steps) for (plus, _), count in zip(concepts, held, strict=True))
-    rows = torch.zeros((steps, len(concepts), 2, widest, dim), dtype=precision, device=device)
-    weights = torch.zeros((steps, len(concepts), 1, widest), device=device)
-    held_rows = torch.zeros((len(concepts), 2, max(held), dim), dtype=precision, device=device)
-    held_weights = torch.zeros((len(concepts), 1, max(held)), device=device)
+    steps, count, dim = layout.steps, len(concepts), concepts[0][0].shape[1]
+    rows = torch.zeros((steps, count, 2, layout.batch, dim), dtype=precision, device=device)
+    weights = torch.zeros((steps, count, 1, layout.batch), device=device)
+    held_rows = torch.zeros((count, 2, layout.held, dim), dtype=precision, device=device)
+    held_weights = torch.zeros((count, 1, layout.held), device=device)
     for index, ((plus, minus), kept) in enumerate(zip(concepts, held, strict=True)):
         order = torch.from_numpy(generator(seed).permutation(len(plus))).to(device)
         twins = torch.stack((plus.to(device)[order], minus.to(device)[order]))
@@ -74,12 +96,12 @@ def cut_batches(
         twins = ((twins - centre) / scale).to(precision)
         held_rows[index, :, :kept] = twins[:, :kept]
         held_weights[index, :, :kept] = 1.0 / kept
-        count = len(plus) - kept
-        deep = math.ceil(count / steps)
+        learning = len(plus) - kept
+        deep = math.ceil(learning / steps)
         # Dealt out like cards, so that batches differ by one pair at most.
-        padded = torch.nn.functional.pad(twins[:, kept:], (0, 0, 0, deep * steps - count))
+        padded = torch.nn.functional.pad(twins[:, kept:], (0, 0, 0, deep * steps - learning))
         rows[:, index, :, :deep] = padded.view(2, deep, steps, dim).permute(2, 0, 1, 3)
-        dealt = (torch.arange(deep * steps, device=device) < count).view(deep, steps).T.float()
+        dealt = (torch.arange(deep * steps, device=device) < learning).view(deep, steps).T.float()
         weights[:, index, 0, :deep] = dealt / dealt.sum(dim=1, keepdim=True)
     return Batches(rows, weights, held_rows, held_weights)
 
@@ -206,7 +228,7 @@ class Training:
             if target is None:
                 score = loss + self.weight * self.penalty()
                 return HeldOut(loss, accuracy, score, torch.ones_like(loss, dtype=torch.bool))
-            # Lambda moves, so objectives of different epochs do not compare: being near the target comes first.
+            # Lambda moves, so objectives of two epochs do not compare: being near the target comes first.
             room = max(_NEAR, 0.5 / gates.shape[1])
             missed = ((self.open_share() - target).abs() - room).clamp(min=0.0)
             return HeldOut(loss, accuracy, loss + 1e3 * missed, missed == 0)

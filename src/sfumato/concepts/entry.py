@@ -1,0 +1,47 @@
+"""What a row of the catalog holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sfumato.concepts.base import Detector
+from sfumato.concepts.swaps import Swap
+from sfumato.concepts.union import Union
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One way to find a concept: what it is, how it is made, whether it can be made here."""
+
+    name: str
+    make: Callable[[], Detector]
+    ready: Callable[[], bool] = lambda: True
+    package: str = ""
+    """What it needs, where that is not part of Sfumato."""
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogEntry:
+    """A concept by name: its parts, the terms that can stand in for each other, and what is missed."""
+
+    name: str
+    summary: str
+    parts: tuple[Part, ...]
+    terms: tuple[str, ...]
+    placeholder: str
+    swap: Swap
+    blind_to: str
+
+    def detector(self) -> Detector:
+        """Return the union of every part that can be made here."""
+        made = [part.make() for part in self.parts if part.ready()]
+        return made[0] if len(made) == 1 else Union(*made)
+
+    def found_by(self) -> list[str]:
+        """Name the parts that can be made here."""
+        return [part.name for part in self.parts if part.ready()]
+
+    def missing(self) -> list[Part]:
+        """Return the parts whose package is not installed."""
+        return [part for part in self.parts if not part.ready()]

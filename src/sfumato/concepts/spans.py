@@ -1,0 +1,90 @@
+"""What every detector does with spans: put them in order, join those that overlap, read them from records."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from sfumato.concepts.base import Detector, Span
+from sfumato.errors import InputError
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+SpanLike = Span | Mapping[str, Any] | tuple[int, int, str]
+"""A span, or start, end and label as a record or a tuple, the way data files hold them."""
+
+
+def merge(spans: Iterable[Span]) -> list[Span]:
+    """Return the spans in reading order, overlapping ones joined under the label of the longest.
+
+    Joined rather than dropped: the part of a span that another one does not cover is sensitive all the same.
+    """
+    merged: list[Span] = []
+    longest = 0
+    # Sorting is stable: of equally long spans the one that was named first gives the label.
+    for span in sorted(spans, key=lambda span: (span.start, -span.end)):
+        length = span.end - span.start
+        last = merged[-1] if merged else None
+        if last is None or span.start >= last.end:
+            merged.append(span)
+            longest = length
+            continue
+        label = span.label if length > longest else last.label
+        longest = max(longest, length)
+        merged[-1] = Span(last.start, max(last.end, span.end), label)
+    return merged
+
+
+def relabel(spans: Iterable[Span], label: str) -> list[Span]:
+    """Return the same stretches under one label."""
+    return [Span(span.start, span.end, label) for span in spans]
+
+
+def read_spans(items: Iterable[SpanLike], length: int, *, row: int | None = None) -> list[Span]:
+    """Read the spans that came with a text of `length` characters; refuse those that lie outside it."""
+    found = []
+    for item in items:
+        span = item if isinstance(item, Span) else _read(item, row)
+        if span.end > length:
+            raise InputError(
+                f"A span has to lie inside its text. Found one that ends at {span.end} of {length} "
+                f"characters{_where(row)}. Ends are exclusive and count characters, not bytes."
+            )
+        found.append(span)
+    return sorted(found)
+
+
+def find_all(detector: Detector, texts: Iterable[str]) -> Iterator[list[Span]]:
+    """Find the spans of many texts, in batches where the detector can."""
+    many: Callable[[Iterable[str]], Iterator[list[Span]]] | None = getattr(detector, "find_many", None)
+    if many is not None:
+        return many(texts)
+    return (detector.find(text) for text in texts)
+
+
+def is_exact(detector: Detector) -> bool:
+    """Whether finding again after removal makes sense: what is found depends on the words alone."""
+    return bool(getattr(detector, "exact", False))
+
+
+def encodable(text: str) -> str:
+    """Return the text with halves of surrogate pairs, which some packages cannot encode, as one mark each."""
+    return _SURROGATE.sub("\ufffd", text)
+
+
+def _read(item: Mapping[str, Any] | tuple[int, int, str], row: int | None) -> Span:
+    try:
+        start, end, label = item if isinstance(item, tuple) else (item["start"], item["end"], item["label"])
+        start, end = operator.index(start), operator.index(end)
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(
+            f"A span has to hold whole numbers `start` and `end` and a `label`. "
+            f"Found something else{_where(row)}."
+        ) from error
+    return Span(start, end, str(label))
+
+
+def _where(row: int | None) -> str:
+    return "" if row is None else f" in row {row}"

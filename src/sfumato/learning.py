@@ -1,0 +1,217 @@
+"""From "this is what I want hidden" to a protector."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.arrays import finite_number, whole_number
+from sfumato.concepts.concept import Concept
+from sfumato.concepts.pairs import Pairs, build_pairs
+from sfumato.embedders import load_embedder
+from sfumato.embedders.base import Embedder
+from sfumato.errors import InputError, ParameterError
+from sfumato.mechanisms import Mahalanobis
+from sfumato.protector import NEUTRAL_COPIES, Protector, RowSpans
+from sfumato.sampling import Floats
+from sfumato.sensitivity import Background, Ellipsoid, EllipsoidLearner, Mask
+from sfumato.sensitivity.ellipsoid import EllipsoidKind, differences
+from sfumato.sensitivity.shipped import shipped_background
+
+LearnShape = Literal["ellipsoid", "mask"]
+Source = Literal["public", "synthetic", "private", "unknown"]
+MASK_NOISE_RATIO = 1.0
+LEAST_PAIRS = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LearnSettings:
+    """How a protector is learned; the defaults aim at leakage near its floor for little utility."""
+
+    shape: LearnShape = "ellipsoid"
+    kind: EllipsoidKind = "sharp"
+    strength: float | None = None
+    noise_ratio: float | None = None
+    epsilon: float | None = None
+    neutral: int = NEUTRAL_COPIES
+    only_matching: bool = False
+    limit: int = 4000
+    """Most pairs a concept is learned from, and most background texts."""
+    source: Source = "unknown"
+    """What the texts are; learning from private text is itself a release, and the guarantee says so."""
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Check every field."""
+        for name, choices in (("shape", LearnShape), ("source", Source)):
+            if getattr(self, name) not in get_args(choices):
+                raise ParameterError(
+                    f"`{name}` must be one of {get_args(choices)}. Found {getattr(self, name)!r}."
+                )
+        whole_number(self.neutral, "neutral", 0, 1024)
+        whole_number(self.limit, "limit", LEAST_PAIRS, 10**7)
+        if self.noise_ratio is not None and self.epsilon is not None:
+            raise ParameterError("Give `epsilon` or `noise_ratio`, not both.")
+        if self.noise_ratio is not None:
+            finite_number(self.noise_ratio, "noise_ratio", 1e-6, 1e6)
+
+
+def learn(
+    texts: Sequence[str],
+    concepts: Concept | Sequence[Concept],
+    *,
+    embedder: Embedder | str = "minilm",
+    spans: RowSpans | None = None,
+    background: Sequence[str] | NDArray[np.float32] | None = None,
+    settings: LearnSettings | None = None,
+    on_step: Callable[[str, int], object] | None = None,
+) -> Protector:
+    """Learn where `concepts` live in an encoder's vectors and return a protector.
+
+    Args:
+        texts: texts that hold the concepts, and others like them.
+        concepts: what to hide.
+        embedder: the encoder, or its name.
+        spans: labelled spans of each text, for concepts defined by a label.
+        background: ordinary texts or vectors; by default the texts in which no concept is found.
+        settings: how to learn.
+        on_step: called with a label and a number of texts as they are embedded.
+    """
+    chosen = settings or LearnSettings()
+    wanted = (concepts,) if isinstance(concepts, Concept) else tuple(concepts)
+    if not wanted:
+        raise InputError("There must be at least one concept to hide. Found none.")
+    encoder = load_embedder(embedder) if isinstance(embedder, str) else embedder
+    step = on_step or (lambda label, count: None)
+    pairs = [
+        build_pairs(
+            texts,
+            concept,
+            spans=spans,
+            kinds=("removal", "substitution"),
+            limit=chosen.limit,
+            seed=chosen.seed,
+        )
+        for concept in wanted
+    ]
+    few = next((index for index, each in enumerate(pairs) if len(each.plus) < LEAST_PAIRS), None)
+    if few is not None:
+        raise InputError(
+            f"Concept {wanted[few].name!r} must be in at least {LEAST_PAIRS} texts to be learned. "
+            f"Found it in {len(pairs[few].plus)}. Give more texts, or more terms."
+        )
+    embedded = [_embed_pairs(each, encoder, step) for each in pairs]
+    learned: dict[str, Any] = {
+        "model_id": encoder.model_id,
+        "dim": encoder.dim,
+        "source": chosen.source,
+        "shape": chosen.shape,
+        "concepts": {concept.name: each.statistics() for concept, each in zip(wanted, pairs, strict=True)},
+    }
+    parts: dict[str, Any] = {
+        "embedder": encoder,
+        "concepts": wanted,
+        "neutral": chosen.neutral,
+        "learned": learned,
+    }
+    if chosen.shape == "mask":
+        mask = _learn_mask([(plus, minus) for plus, minus, _ in embedded], wanted, chosen)
+        return Protector(
+            mechanism=_scaled(mask, MASK_NOISE_RATIO, chosen), only_matching=chosen.only_matching, **parts
+        )
+    spread = _background(texts, background, pairs, encoder, chosen, step)
+    moves = [_moves(plus, minus, substitutes) for plus, minus, substitutes in embedded]
+    ellipsoid = EllipsoidLearner(kind=chosen.kind, strength=chosen.strength).fit(
+        moves, spread, source=chosen.source
+    )
+    mechanism = _scaled(ellipsoid, None, chosen)
+    learned |= {
+        "kind": ellipsoid.kind,
+        "strength": ellipsoid.strength,
+        "rank": ellipsoid.factors.shape[1],
+        "background_rows": spread.rows,
+        "background_source": spread.source,
+        "loss_over_substitutions": losses(mechanism, np.concatenate(moves)),
+    }
+    return Protector(mechanism=mechanism, background=spread, only_matching=chosen.only_matching, **parts)
+
+
+def losses(mechanism: Mahalanobis, moves: Floats) -> dict[str, float]:
+    """Privacy loss when one term of the concept is put for another: middle, tail and worst."""
+    lost = mechanism.epsilon * np.linalg.norm(mechanism.shape.whiten(moves), axis=1)
+    return {
+        "median": float(np.median(lost)),
+        "p95": float(np.quantile(lost, 0.95)),
+        "max": float(lost.max()),
+    }
+
+
+Triple = tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32] | None]
+
+
+def _embed_pairs(pairs: Pairs, encoder: Embedder, step: Callable[[str, int], object]) -> Triple:
+    def embed(label: str, given: Sequence[str]) -> NDArray[np.float32]:
+        return encoder.embed(given, on_batch=lambda count: step(label, count))
+
+    substitutes = embed("substituted", pairs.substitutes) if pairs.substitutes else None
+    return embed("with the concept", pairs.plus), embed("without it", pairs.minus), substitutes
+
+
+def _moves(plus: Any, minus: Any, substitutes: Any) -> Floats:
+    """Substitutions show how terms differ, which attackers read; removals serve where there are none."""
+    return differences(plus, minus) if substitutes is None else differences(plus, substitutes)
+
+
+def _scaled(shape: Mask | Ellipsoid, ratio: float | None, settings: LearnSettings) -> Mahalanobis:
+    if settings.epsilon is not None:
+        return Mahalanobis(epsilon=settings.epsilon, shape=shape)
+    wanted = settings.noise_ratio if settings.noise_ratio is not None else ratio
+    if wanted is not None:
+        return Mahalanobis.from_noise_ratio(wanted, shape=shape)
+    if isinstance(shape, Ellipsoid):
+        return Mahalanobis(epsilon=shape.epsilon, shape=shape)
+    return Mahalanobis.from_noise_ratio(MASK_NOISE_RATIO, shape=shape)
+
+
+def _background(
+    texts: Sequence[str],
+    given: Sequence[str] | NDArray[np.float32] | None,
+    pairs: Sequence[Pairs],
+    encoder: Embedder,
+    settings: LearnSettings,
+    step: Callable[[str, int], object],
+) -> Background:
+    """What the caller gave, else the texts without a concept, or what is shipped where they are few."""
+    if isinstance(given, np.ndarray):
+        return Background.fit(given, source=settings.source)
+    ordinary = list(given) if given is not None else _without_concepts(texts, pairs)
+    ordinary = ordinary[: settings.limit]
+    if given is None and len(ordinary) < 2 * encoder.dim:
+        shipped = shipped_background(encoder.model_id)
+        if shipped is not None:
+            return replace(shipped, source=f"{shipped.source} (shipped)")
+    vectors = encoder.embed(ordinary, on_batch=lambda count: step("background", count))
+    return Background.fit(vectors, source=settings.source)
+
+
+def _without_concepts(texts: Sequence[str], pairs: Sequence[Pairs]) -> list[str]:
+    """Texts in which nothing was found, and then the others with the concept taken out."""
+    clean = set(pairs[0].clean).intersection(*(each.clean for each in pairs[1:]))
+    return [texts[row] for row in sorted(clean)] + [text for each in pairs for text in each.minus]
+
+
+def _learn_mask(
+    pairs: Sequence[tuple[Any, Any]], concepts: Sequence[Concept], settings: LearnSettings
+) -> Mask:
+    from sfumato.sensitivity.combine import combine_masks
+    from sfumato.sensitivity.learned import MaskSettings
+    from sfumato.sensitivity.learner import MaskLearner
+
+    learner = MaskLearner(MaskSettings(seed=settings.seed))
+    named = {concept.name: pair for concept, pair in zip(concepts, pairs, strict=True)}
+    masks = [found.mask for found in learner.fit_many(named, source=settings.source).values()]
+    return masks[0] if len(masks) == 1 else combine_masks(masks)

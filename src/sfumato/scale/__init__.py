@@ -1,0 +1,1 @@
+"""Releases too large for memory: files in, files out, resumable."""
