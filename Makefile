@@ -1,7 +1,7 @@
 # Sfumato: make help
 
 VENV ?= .venv
-TEST_EXTRAS ?= dev,learn,ner,peers
+TEST_EXTRAS ?= dev,learn,wordllama,ner,peers
 PYTEST ?= -n 2 --dist=worksteal
 DEBIAN := openssl
 
