@@ -141,7 +141,7 @@ def test_redirects_are_refused(server, monkeypatch):
 
 
 def hang(handler, _):
-    time.sleep(1.0)
+    time.sleep(3.0)
 
 
 def cut(handler, _):
@@ -154,10 +154,10 @@ def cut(handler, _):
 
 def test_timeouts_and_lost_connections(server):
     server.behaviours = [hang, cut]
-    assert endpoint(server, timeout=0.3).embed(["a"]).shape == (1, SERVED_DIM)
+    assert endpoint(server, timeout=1.0).embed(["a"]).shape == (1, SERVED_DIM)
     server.behaviours = [hang]
     with pytest.raises(EndpointError, match="a timeout, tried once"):
-        endpoint(server, timeout=0.2, retries=0).embed(["a"])
+        endpoint(server, timeout=0.5, retries=0).embed(["a"])
     server.behaviours = [cut, cut, cut]
     with pytest.raises(EndpointError, match="a lost connection, tried 3 times"):
         endpoint(server).embed(["a"])
@@ -215,14 +215,14 @@ def test_one_failure_ends_the_other_requests(server):
 
 def test_requests_run_at_once_and_keep_the_order(server):
     def slow(handler, body):
-        time.sleep(0.2)
+        time.sleep(0.5)
         answer(handler, body)
 
     server.behaviours = [slow] * 8
     texts = [f"text {i}" for i in range(8)]
     started = time.monotonic()
     found = endpoint(server, batch=1, workers=8).embed(texts)
-    assert time.monotonic() - started < 1.2
+    assert time.monotonic() - started < 3
     np.testing.assert_allclose(found, Fake(dim=SERVED_DIM).embed(texts), atol=1e-6)
 
 
