@@ -10,6 +10,7 @@ import numpy as np
 
 from sfumato.arrays import as_vectors
 from sfumato.errors import ParameterError, VectorError
+from sfumato.sensitivity.batches import Layout, cut_batches
 from sfumato.sensitivity.gates import Tensor, mask_scores, torch
 from sfumato.sensitivity.learned import (
     SMALLEST_SET,
@@ -19,7 +20,7 @@ from sfumato.sensitivity.learned import (
     MaskSettings,
 )
 from sfumato.sensitivity.mask import Mask
-from sfumato.sensitivity.training import Layout, Outcome, cut_batches, train
+from sfumato.sensitivity.training import Outcome, train
 
 OnEpoch = Callable[[int, int], object]
 """Called with the epochs done and the most there can be, over all concepts, to move a progress bar."""
@@ -87,7 +88,7 @@ class MaskLearner:
 
     def _layout(self, pairs: int) -> Layout:
         held = self._held_out(pairs)
-        return Layout.of(pairs - held, held, self.settings.batch_size)
+        return Layout.of(pairs - held, held, self.settings.batch_size, split=self.device.type == "cpu")
 
     def _groups(self, concepts: Mapping[str, Pair], dim: int) -> list[list[str]]:
         """Gather concepts of one layout, as many as fit in memory."""
@@ -100,7 +101,7 @@ class MaskLearner:
         groups = []
         for layout, names in layouts.items():
             # Rows, and a weight with its gradient and two moments, all as if in float32.
-            rows = layout.steps * layout.batch + layout.held
+            rows = layout.steps * layout.parts * layout.batch + layout.held
             fitting = max(1, room // (4 * dim * (2 * rows + 4 * self.settings.hidden[0])))
             groups += [names[low : low + fitting] for low in range(0, len(names), fitting)]
         return groups

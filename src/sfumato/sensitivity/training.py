@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from sfumato.randomness import generator
+from sfumato.sensitivity.batches import Batches
 from sfumato.sensitivity.gates import (
     START_BETA,
     GatedClassifier,
@@ -21,89 +24,11 @@ from sfumato.sensitivity.gates import (
 )
 from sfumato.sensitivity.learned import MaskSettings
 
-STEPS = 16
-"""Fewest steps in an epoch, where there are pairs enough: few pairs need as many updates as many pairs."""
+ShareOut = Callable[..., Any]
+"""`map`, or its like of a thread pool."""
 _GAIN = 0.3
 _START_OPEN = 0.83
 _NEAR = 0.01
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Layout:
-    """How a concept's pairs are cut, which depends on their number alone.
-
-    Concepts of one layout are learned together. Since padding is part of it, a concept's products have the
-    same shape, and so the same rounding, whoever is learned beside it.
-    """
-
-    steps: int
-    """Steps an epoch, a power of two."""
-    batch: int
-    """Pairs a step, padding included."""
-    held: int
-    """Held-out pairs, padding included."""
-
-    @classmethod
-    def of(cls, learning: int, held: int, batch_size: int) -> Layout:
-        """Cut `learning` pairs into steps of at most `batch_size`, and round up to four sizes an octave."""
-        steps = 2 ** math.ceil(math.log2(max(1.0, learning / batch_size)))
-        steps = max(steps, min(STEPS, 2 ** int(math.log2(max(1, learning // 2)))))
-        batch = _rounded_up(math.ceil(learning / steps))
-        return cls(steps, batch, _rounded_up(held))
-
-
-def _rounded_up(count: int) -> int:
-    unit = 1 << max(0, count.bit_length() - 3)
-    return -(-count // unit) * unit
-
-
-@dataclass(slots=True)
-class Batches:
-    """The pairs of several concepts, standardised, shuffled and cut into steps, on the device."""
-
-    rows: Tensor
-    """`[steps, concepts, 2, batch, n]`: D+ first, then its twins in D-; padded with zeros."""
-    weights: Tensor
-    """`[steps, concepts, 1, batch]` of sum 1 for each step and concept; 0 for padding."""
-    held_rows: Tensor
-    held_weights: Tensor
-
-
-def cut_batches(
-    concepts: Sequence[tuple[Tensor, Tensor]],
-    held: Sequence[int],
-    layout: Layout,
-    seed: int,
-    precision: Any,
-    device: Any,
-) -> Batches:
-    """Lay out the pairs so that a step is one contiguous block: cut once, in a seeded order.
-
-    Coordinates are centred and divided by their own deviation, which the first layer could undo, so that a
-    rate of learning means the same for every encoder.
-    """
-    steps, count, dim = layout.steps, len(concepts), concepts[0][0].shape[1]
-    rows = torch.zeros((steps, count, 2, layout.batch, dim), dtype=precision, device=device)
-    weights = torch.zeros((steps, count, 1, layout.batch), device=device)
-    held_rows = torch.zeros((count, 2, layout.held, dim), dtype=precision, device=device)
-    held_weights = torch.zeros((count, 1, layout.held), device=device)
-    for index, ((plus, minus), kept) in enumerate(zip(concepts, held, strict=True)):
-        order = torch.from_numpy(generator(seed).permutation(len(plus))).to(device)
-        twins = torch.stack((plus.to(device)[order], minus.to(device)[order]))
-        spread, centre = torch.std_mean(twins[:, kept:], dim=(0, 1), correction=0)
-        # A coordinate that never moves has nothing to say: it is left at 0.
-        scale = torch.where(spread > 1e-6 * spread.max(), spread, torch.inf)
-        twins = ((twins - centre) / scale).to(precision)
-        held_rows[index, :, :kept] = twins[:, :kept]
-        held_weights[index, :, :kept] = 1.0 / kept
-        learning = len(plus) - kept
-        deep = math.ceil(learning / steps)
-        # Dealt out like cards, so that batches differ by one pair at most.
-        padded = torch.nn.functional.pad(twins[:, kept:], (0, 0, 0, deep * steps - learning))
-        rows[:, index, :, :deep] = padded.view(2, deep, steps, dim).permute(2, 0, 1, 3)
-        dealt = (torch.arange(deep * steps, device=device) < learning).view(deep, steps).T.float()
-        weights[:, index, 0, :deep] = dealt / dealt.sum(dim=1, keepdim=True)
-    return Batches(rows, weights, held_rows, held_weights)
 
 
 @dataclass(slots=True)
@@ -134,9 +59,9 @@ class HeldOut(NamedTuple):
 class Training:
     """Gates, classifiers and optimiser of a batch of concepts."""
 
-    def __init__(self, batches: Batches, settings: MaskSettings) -> None:
-        self.batches, self.settings = batches, settings
-        _, concepts, _, _, dim = batches.rows.shape
+    def __init__(self, batches: Batches, settings: MaskSettings, share_out: ShareOut = map) -> None:
+        self.batches, self.settings, self.share_out = batches, settings, share_out
+        _, self.parts, concepts, _, _, dim = batches.rows.shape
         device = batches.rows.device
         start, self.noise = generator(settings.seed).spawn(2)
         self.classifier = GatedClassifier(concepts, [dim, *settings.hidden], start, device)
@@ -147,7 +72,8 @@ class Training:
         self.gain = _GAIN * (dim if settings.penalty == "mean" else 1)
         self.taken, self.planned = 0, settings.epochs * len(batches.rows)
         gates = [self.log_alpha, self.log_beta]
-        for tensor in (*self.classifier.parameters, *gates):
+        self.learned = [*self.classifier.parameters, *gates]
+        for tensor in self.learned:
             tensor.requires_grad_()
         groups = [
             {"params": self.classifier.parameters, "lr": settings.learning_rate},
@@ -184,15 +110,23 @@ class Training:
         noise = noise.to(self.log_alpha.device)
         total = torch.zeros_like(self.weight)
         for step in self.noise.permutation(steps).tolist():
-            gates = draw_gates(self.log_alpha, self.log_beta, noise[step])
-            loss, _ = self.loss(self.batches.rows[step], self.batches.weights[step], gates)
-            objective = loss + self.weight * self.penalty()
-            self.adam.zero_grad(set_to_none=True)
-            objective.sum().backward()
+            work = [(step, part, noise[step]) for part in range(self.parts)]
+            objectives, gradients = zip(*self.share_out(self.gradients, work), strict=True)
+            for tensor, *found in zip(self.learned, *gradients, strict=True):
+                tensor.grad = found[0] if len(found) == 1 else found[0] + found[1]
             self.adam.step()
-            total += objective.detach()
+            total += sum(objectives)
             self.steer()
         return total / steps
+
+    def gradients(self, work: tuple[int, int, Tensor]) -> tuple[Tensor, tuple[Tensor, ...]]:
+        """Return one part's share of the objective (SPARSE, eq. 5) and of all gradients."""
+        step, part, noise = work
+        gates = draw_gates(self.log_alpha, self.log_beta, noise)
+        objective, _ = self.loss(self.batches.rows[step, part], self.batches.weights[step, part], gates)
+        if part == 0:
+            objective = objective + self.weight * self.penalty()
+        return objective.detach(), torch.autograd.grad(objective.sum(), self.learned)
 
     def steer(self) -> None:
         """Set lambda in proportion to how many gates too many are open; it turns negative when too few are.
@@ -241,9 +175,36 @@ class Training:
         return torch.stack((objective, held.loss, held.accuracy, expected, shares, weight))
 
 
+@contextmanager
+def _two_threads(batches: Batches) -> Iterator[ShareOut]:
+    """Work on the parts of a step in threads of our own, each with torch's own threads switched off.
+
+    Torch's threads meet after every operation and spin while they wait: beside other programs that can take
+    ten times as long as the arithmetic. Halves of a step meet once. There are two whatever the machine, so
+    the number of its cores does not change a mask.
+    """
+    allowed = torch.get_num_threads()
+    if batches.rows.is_cuda:
+        yield map
+        return
+    torch.set_num_threads(1)
+    try:
+        if allowed == 1 or batches.rows.shape[1] == 1:
+            yield map
+        else:
+            with ThreadPoolExecutor(2) as pool:
+                yield pool.map
+    finally:
+        torch.set_num_threads(allowed)
+
+
 def train(batches: Batches, settings: MaskSettings, on_epoch: Callable[[], object]) -> Outcome:
     """Run epochs until every concept has stopped; each keeps the gates of its own best epoch."""
-    training = Training(batches, settings)
+    with _two_threads(batches) as share_out:
+        return _train(Training(batches, settings, share_out), settings, on_epoch)
+
+
+def _train(training: Training, settings: MaskSettings, on_epoch: Callable[[], object]) -> Outcome:
     best_gates = training.log_alpha.detach().clone()
     best_score = torch.full_like(training.weight, torch.inf)
     best, run, stale = (torch.zeros_like(best_score, dtype=torch.long) for _ in range(3))
