@@ -79,13 +79,17 @@ class Parts:
             )
 
     def _join_npy(self, handle: Any, count: int) -> int:
-        arrays = [np.load(self._path(index), mmap_mode="r", allow_pickle=False) for index in range(count)]
-        rows = sum(len(array) for array in arrays)
-        width = arrays[0].shape[1] if arrays else 0
+        # One part in memory at a time: mapping them all would let memory grow with the file.
+        shapes = [
+            np.load(self._path(index), mmap_mode="r", allow_pickle=False).shape for index in range(count)
+        ]
+        rows = sum(shape[0] for shape in shapes)
+        width = shapes[0][1] if shapes else 0
         header = {"descr": "<f4", "fortran_order": False, "shape": (rows, width)}
         np.lib.format.write_array_header_2_0(handle, header)
-        for array in arrays:
-            handle.write(np.ascontiguousarray(array, "<f4").tobytes())
+        for index in range(count):
+            part = np.load(self._path(index), allow_pickle=False)
+            handle.write(np.ascontiguousarray(part, "<f4").tobytes())
         return rows
 
     def _join_parquet(self, handle: Any, count: int) -> int:
