@@ -80,7 +80,7 @@ class Parts:
 
     def _join_npy(self, handle: Any, count: int) -> int:
         # One part in memory at a time: mapping them all would let memory grow with the file.
-        shapes = [
+        shapes: list[tuple[int, ...]] = [
             np.load(self._path(index), mmap_mode="r", allow_pickle=False).shape for index in range(count)
         ]
         rows = sum(shape[0] for shape in shapes)
