@@ -1,0 +1,62 @@
+"""Attacks: read vectors back, to know what a release gives away."""
+
+from sfumato.attacks.base import Attack, Control, Inverter, Recovered, Release, fresh_releases
+from sfumato.registry import Entry, Registry
+
+ATTACKS: Registry[Attack] = Registry(
+    "attack",
+    [
+        Entry(
+            "tokens",
+            "sfumato.attacks.classifier:TokenClassifier",
+            "which words, or which of a concept's terms, are in the text (MLC)",
+            ("torch",),
+            "learn",
+        ),
+        Entry(
+            "decoder",
+            "sfumato.attacks.decoder:Decoder",
+            "writes the text with a language model that reads the vector (GEIA)",
+            ("torch",),
+            "learn",
+        ),
+        Entry(
+            "corrector",
+            "sfumato.attacks.corrector:Corrector",
+            "writes the text, embeds it, corrects it, again and again (Vec2Text)",
+            ("torch",),
+            "learn",
+        ),
+        Entry(
+            "alignment",
+            "sfumato.attacks.alignment:Alignment",
+            "few leaked pairs, no queries: maps vectors into the attacker's own encoder (ALGEN)",
+            ("torch",),
+            "learn",
+        ),
+        Entry(
+            "informed",
+            "sfumato.attacks.informed:Informed",
+            "knows the sentence but for the term, and the mechanism's density: the worst case",
+        ),
+        Entry("linkage", "sfumato.attacks.linkage:Linkage", "which of the known texts is this?"),
+        Entry("bits", "sfumato.attacks.bits:Bits", "which known texts do the low-order bits leave possible?"),
+        Entry(
+            "minilm",
+            "sfumato.attacks.minilm:ReadyMade",
+            "reads all-MiniLM-L6-v2 vectors with no training at all",
+            ("torch", "sfumato_minilm_inverter"),
+            "minilm-inverter",
+        ),
+    ],
+)
+
+__all__ = [
+    "ATTACKS",
+    "Attack",
+    "Control",
+    "Inverter",
+    "Recovered",
+    "Release",
+    "fresh_releases",
+]

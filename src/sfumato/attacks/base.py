@@ -1,0 +1,148 @@
+"""What every attack is: texts and vectors in, an Inverter out, which reads vectors it has never seen."""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.arrays import as_vectors
+from sfumato.artifacts import PathLike
+from sfumato.errors import InputError
+from sfumato.mechanisms import Mechanism
+from sfumato.protector import Protector
+from sfumato.randomness import InsecureSeedWarning, Source, generator
+
+Vectors = NDArray[np.float32]
+Release = Callable[[Vectors], Vectors]
+"""Clean vectors in, one fresh release of each out."""
+OnStep = Callable[[str, float], object]
+"""Called with what is going on and which share of it is done, to move a progress bar."""
+
+
+class Embeds(Protocol):
+    """All that an attack asks of the victim's encoder."""
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return one vector a text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recovered:
+    """What an attack read from some vectors, one entry a row."""
+
+    rows: list[str] | list[list[str]]
+    """A text a row, or the terms it names, the likeliest first."""
+    scores: NDArray[np.float64]
+    """`(n,)` how sure the attack is of each row; higher is surer, in a measure of its own."""
+    details: dict[str, Any] = field(default_factory=dict)
+    """What only this attack knows: probabilities, ranks, posteriors."""
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """How well the same attack reads clean vectors it was not trained on: the proof that it works at all."""
+
+    metric: str
+    value: float
+    rows: int
+
+
+class Inverter(ABC):
+    """A fitted attack."""
+
+    kind: ClassVar[str]
+    """Names the saved artifact."""
+    control: Control | None = None
+    """On clean vectors of held-back texts; None where no text was held back."""
+
+    @abstractmethod
+    def recover(self, vectors: Any) -> Recovered:
+        """Read vectors."""
+
+    @abstractmethod
+    def save(self, path: PathLike) -> str:
+        """Write the fitted attack as a sealed folder; return its digest."""
+
+    @classmethod
+    @abstractmethod
+    def load(cls, path: PathLike) -> Inverter:
+        """Read a fitted attack back."""
+
+
+class Attack(ABC):
+    """Fits an Inverter to texts and their vectors.
+
+    Subclasses are frozen dataclasses whose fields are the settings, each with a default, `seed` among them.
+    """
+
+    name: ClassVar[str]
+    paper: ClassVar[str]
+    summary: ClassVar[str]
+    reads: ClassVar[Literal["terms", "text", "row"]]
+    """What it recovers: terms of a vocabulary, a whole text, or which of some known texts it is."""
+
+    @abstractmethod
+    def fit(
+        self,
+        texts: Sequence[str],
+        vectors: Any,
+        mechanism: Mechanism | Protector | None = None,
+        *,
+        on_step: OnStep | None = None,
+    ) -> Inverter:
+        """Learn to read vectors.
+
+        Args:
+            texts: texts of the attacker's own.
+            vectors: `(n, d)` their clean vectors.
+            mechanism: what the victim releases through; the attack then trains on freshly noised vectors.
+            on_step: hears how far it is.
+        """
+
+
+def fresh_releases(mechanism: Mechanism | Protector | None, seed: int | None = None) -> Release:
+    """Return the function that noises vectors as the victim does, with noise of its own at every call.
+
+    The attacker knows everything but the noise: mechanism, parameters, filter; a sticky secret is not his.
+    """
+    if mechanism is None:
+        return lambda vectors: vectors
+    source = None
+    if seed is not None:
+        with warnings.catch_warnings():  # this noise protects nobody: it is the attacker's own
+            warnings.simplefilter("ignore", InsecureSeedWarning)
+            source = Source.seeded(seed)
+    if isinstance(mechanism, Mechanism):
+        return lambda vectors: mechanism.privatize(vectors, source)
+    known = Protector(
+        mechanism.mechanism, background=mechanism.background, normalise=mechanism.normalise, neutral=0
+    )
+    return lambda vectors: known.protect(vectors, rng=source)
+
+
+def checked(texts: Sequence[str], vectors: Any) -> tuple[list[str], Vectors]:
+    """Texts and as many vectors, or refuse them."""
+    if isinstance(texts, str):
+        raise InputError("`texts` must be a list of texts. Found a single text.")
+    array = as_vectors(vectors).astype(np.float32)
+    if len(texts) != len(array):
+        raise InputError(
+            f"There must be one text a vector. Found {len(texts)} texts and {len(array)} vectors."
+        )
+    return list(texts), array
+
+
+def held_back(count: int, share: float, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Rows to train on and rows to test on, the same ones for the same seed."""
+    order = generator(seed).permutation(count)
+    cut = min(max(round(share * count), 1), count - 1) if count > 1 else 0
+    return np.sort(order[cut:]), np.sort(order[:cut])
