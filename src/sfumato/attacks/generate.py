@@ -1,0 +1,91 @@
+"""Writing texts with a network: one wordpiece after another, the likeliest or a sample."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from sfumato.attacks.network import Network
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Texts a network wrote."""
+
+    tokens: Tensor
+    """`(n, longest + 2)` begin, wordpieces, end, padding."""
+    scores: Tensor
+    """`(n,)` mean log probability of a wordpiece."""
+
+
+@dataclass(frozen=True, slots=True)
+class Specials:
+    """The numbers of the wordpieces that are none."""
+
+    pad: int
+    begin: int
+    end: int
+
+
+@torch.no_grad()
+def write(
+    network: Network,
+    specials: Specials,
+    vectors: Tensor,
+    *,
+    ratio: Tensor | None = None,
+    guess: Tensor | None = None,
+    tokens: Tensor | None = None,
+    temperatures: Sequence[float] = (0.0,),
+    generator: torch.Generator | None = None,
+) -> Written:
+    """Write one text a temperature for each vector, those of one vector side by side.
+
+    `ratio` is the noise ratio of each vector; with hypotheses (`tokens`) and their vectors (`guess`) it
+    corrects; temperature 0 takes the likeliest wordpiece each time.
+    """
+    level = torch.zeros(len(vectors), device=vectors.device) if ratio is None else ratio
+    before, positions, told = network.prefix(vectors, level, guess, tokens)
+    cache = network.start(before, positions, told)
+    heat = torch.tensor(temperatures, device=vectors.device).repeat(len(vectors))
+    if len(temperatures) > 1:
+        cache = [tuple(part.repeat_interleave(len(temperatures), 0) for part in pair) for pair in cache]
+        told = told.repeat_interleave(len(temperatures), 0)
+    count, longest = len(told), network.sizes.longest
+    out = torch.full((count, longest + 2), specials.pad, device=vectors.device)
+    out[:, 0] = specials.begin
+    total = torch.zeros(count, device=vectors.device)
+    rows = torch.arange(count, device=vectors.device)
+    current = out[:, 0]
+    for at in range(longest + 1):
+        scores, cache = network.step(cache, told, current, at)
+        chosen, gain = _choose(scores, heat, generator)
+        if at == longest:
+            chosen = torch.full_like(chosen, specials.end)
+        out[rows, at + 1] = chosen
+        total[rows] += gain
+        going = chosen != specials.end
+        left = int(going.sum())
+        if not left:
+            break
+        current = chosen
+        if left < len(rows):
+            rows, told, heat, current = rows[going], told[going], heat[going], chosen[going]
+            cache = [(key[going], value[going]) for key, value in cache]
+    lengths = (out != specials.pad).sum(1) - 1
+    return Written(out, total / lengths)
+
+
+def _choose(scores: Tensor, heat: Tensor, generator: torch.Generator | None) -> tuple[Tensor, Tensor]:
+    """One wordpiece a row and its log probability."""
+    logs = scores.float().log_softmax(-1)
+    ranked = logs
+    if bool((heat > 0).any()):
+        # Gumbel's trick: the largest of score + T noise is a sample at temperature T.
+        uniform = torch.empty_like(logs).uniform_(1e-9, 1.0, generator=generator)
+        ranked = logs - heat[:, None] * (-uniform.log()).clamp_min(1e-9).log()
+    chosen = ranked.argmax(-1)
+    return chosen, logs.gather(1, chosen[:, None])[:, 0]

@@ -1,0 +1,135 @@
+"""Read the held-back vectors with a trained network, every way worth a row in the table; scored by score.py.
+
+python weights/recipe/evaluate.py --data FOLDER --weights FILE --out FILE.npz [--tune 40]
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from time import time as clock
+
+import numpy as np
+import torch
+from corpus import Corpus
+from encoder import Encoder
+from safetensors.torch import load_file
+from torch.nn.functional import normalize
+
+from sfumato.attacks.generate import Specials
+from sfumato.attacks.network import Network, Sizes
+from sfumato.attacks.quantise import pack, unpack
+from sfumato.attacks.search import Search, Searcher
+from sfumato.attacks.training import Batch, Trainer
+
+SPECIALS = Specials(pad=0, begin=101, end=102)
+GREEDY = Search(steps=0, beam=1, first=1)
+CLEAN = {
+    "greedy": GREEDY,
+    "best of 16": Search(steps=0, beam=1, first=16, heat=0.5),
+    "best of 64": Search(steps=0, beam=1, first=64),
+    "best of 336": Search(steps=0, beam=1, first=336, heat=0.8),
+    "1 step": Search(steps=1, beam=1),
+    "5 steps": Search(steps=5, beam=1),
+    "20 steps": Search(steps=20, beam=1),
+    "beam 4, 1 step": Search(steps=1),
+    "beam 4, 5 steps": Search(steps=5),
+    "beam 4, 20 steps": Search(steps=20),
+    "beam 8, 50 steps": Search(steps=50, beam=8, branch=8, first=64),
+}
+NOISY = {"greedy": GREEDY, "beam 4, 10 steps": Search(steps=10)}
+APART = {"greedy": GREEDY, "beam 4, 20 steps": Search(steps=20)}
+
+
+class Reading:
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.device = "cuda" if torch.cuda.is_available() else "cpu"
+        kept = np.load(options.data / "corpus.npz")
+        self.options = options
+        self.test = torch.from_numpy(kept["test"].astype(np.int64)[: options.limit]).to(self.device)
+        self.apart = torch.from_numpy(kept["apart"].astype(np.int64)[: options.limit]).to(self.device)
+        self.encode = Encoder(options.data / "minilm.safetensors", self.device)
+        self.network = Network(Sizes(384, 30522))
+        self.network.load_state_dict(
+            {key: value.float() for key, value in load_file(options.weights).items()}
+        )
+        if not options.full:
+            unpack(self.network, pack(self.network))
+        self.network.to(self.device).eval()
+        self.found: dict[str, np.ndarray] = {}
+
+    def read(self, name: str, vectors: torch.Tensor, ratio: float, settings: Search) -> None:
+        """Run one search; keep its texts, how close they came and the seconds it took."""
+        began = clock()
+        searcher = Searcher(self.network, SPECIALS, self.encode, 0)
+        told = torch.full((len(vectors),), ratio, device=self.device)
+        tokens, cosines = [], []
+        with torch.autocast("cuda", torch.bfloat16, enabled=self.device == "cuda"):
+            for start in range(0, len(vectors), 500):
+                rows = slice(start, start + 500)
+                beam = searcher.run(vectors[rows], told[rows], settings)
+                tokens.append(beam.tokens[:, 0])
+                cosines.append(beam.cosines[:, 0])
+        self.found[f"{name}|tokens"] = torch.cat(tokens).short().cpu().numpy()
+        self.found[f"{name}|cosine"] = torch.cat(cosines).float().cpu().numpy()
+        self.found[f"{name}|cost"] = np.array([settings.candidates, clock() - began])
+        print(f"{name}: cosine {float(torch.cat(cosines).mean()):.3f}, {clock() - began:.1f} s", flush=True)
+        np.savez_compressed(self.options.out, **self.found)
+
+    def noised(self, vectors: torch.Tensor, ratio: float) -> torch.Tensor:
+        random = torch.Generator(self.device).manual_seed(7)
+        noise = torch.randn(vectors.shape, generator=random, device=self.device)
+        return normalize(vectors + ratio * normalize(noise, dim=1), dim=1)
+
+    def tune(self, ratio: float, seconds: float) -> None:
+        """Fine-tune on vectors of this noise alone, as an attacker who knows it would."""
+        corpus = Corpus(self.options.data / "corpus.npz", self.device, 3)
+        trainer = Trainer(self.network, rate=1e-3, fast=self.device == "cuda")
+        began, pairs = clock(), 0
+        while (done := (clock() - began) / seconds) < 1:
+            text = corpus.texts(corpus.base, 2048, (0.7, 0.15, 0.15, 0.0))
+            vectors = self.encode(text)
+            noise = normalize(torch.randn_like(vectors), dim=1)
+            told = torch.full((len(text),), ratio, device=self.device)
+            trainer.step(
+                Batch(normalize(vectors + ratio * noise, dim=1), text, told), min(1.0, 2 * (1 - done))
+            )
+            pairs += len(text)
+        print(f"tuned on {pairs} pairs", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--weights", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--limit", type=int, default=1000)
+    parser.add_argument("--tune", type=float, default=0)
+    parser.add_argument("--full", action="store_true", help="16 bits instead of the 4 that are shipped")
+    parser.add_argument("--only", default="")
+    reading = Reading(options := parser.parse_args())
+    vectors = reading.encode(reading.test)
+    for name, settings in CLEAN.items():
+        if options.only in name:
+            reading.read(name, vectors, 0.0, settings)
+    for ratio in (0.1, 0.3, 0.7):
+        noisy = reading.noised(vectors, ratio)
+        for name, settings in NOISY.items():
+            if options.only in name:
+                reading.read(f"noise {ratio}, {name}", noisy, ratio, settings)
+        if options.only in "greedy":
+            reading.read(f"noise {ratio}, not told, greedy", noisy, 0.0, GREEDY)
+    others = reading.encode(reading.apart)
+    for name, settings in APART.items():
+        if options.only in name:
+            reading.read(f"other sources, {name}", others, 0.0, settings)
+    if options.tune:
+        reading.tune(0.7, options.tune)
+        for name, settings in {**NOISY, "best of 16": CLEAN["best of 16"]}.items():
+            reading.read(f"noise 0.7, tuned, {name}", reading.noised(vectors, 0.7), 0.7, settings)
+
+
+if __name__ == "__main__":
+    main()

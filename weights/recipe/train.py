@@ -1,0 +1,206 @@
+"""Train the MiniLM inverter on one GPU: hypothesiser, then hypothesiser and corrector together, in four bits.
+
+    python weights/recipe/train.py --data FOLDER --out FOLDER [--base 540] [--joint 480]
+
+FOLDER holds corpus.npz (prepare.py) and minilm.safetensors (the encoder's weights).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from time import time as clock
+
+import torch
+from corpus import Corpus
+from encoder import Encoder
+from safetensors.numpy import save_file as save_arrays
+from safetensors.torch import save_file
+
+from sfumato.attacks.generate import Specials, write
+from sfumato.attacks.layers import set_rounding
+from sfumato.attacks.network import Network, Sizes
+from sfumato.attacks.quantise import pack
+from sfumato.attacks.training import Batch, Trainer
+
+SPECIALS = Specials(pad=0, begin=101, end=102)
+WHOLE, FRESH = (0.55, 0.17, 0.17, 0.11), (0.6, 0.14, 0.2, 0.06)
+TINY = Sizes(384, 30522, width=128, layers=2, heads=4, pairs=2, word_width=64, positions=16)
+FULL = Sizes(384, 30522)
+NOISED = 0.12
+
+
+class Run:
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.options = options
+        self.device = "cuda" if torch.cuda.is_available() else "cpu"
+        torch.manual_seed(options.seed)
+        torch.set_float32_matmul_precision("high")
+        torch._dynamo.config.recompile_limit = 32
+        self.began = clock()
+        self.corpus = Corpus(options.data / "corpus.npz", self.device, options.seed)
+        self.encode = Encoder(options.data / "minilm.safetensors", self.device)
+        self.network = Network(TINY if options.tiny else FULL).to(self.device)
+        words = self.encode.w["embeddings.word_embeddings.weight"].float()
+        with torch.no_grad():
+            self.network.words.copy_(words[:, : self.network.sizes.word_width])
+        self.trainer = Trainer(self.network, rate=options.rate, fast=self.device == "cuda")
+        self.held = self._held_out()
+        options.out.mkdir(parents=True, exist_ok=True)
+        self.log_file = (options.out / "log.jsonl").open("a")
+        self.say(
+            parameters=sum(p.numel() for p in self.network.parameters()), sentences=len(self.corpus.start)
+        )
+
+    def say(self, **facts: object) -> None:
+        line = json.dumps({"seconds": round(clock() - self.began, 1), **facts})
+        print(line, flush=True)
+        self.log_file.write(line + "\n")
+        self.log_file.flush()
+
+    def _held_out(self) -> Batch:
+        text = torch.from_numpy(self.corpus.test[:2000].astype("int64")).to(self.device)
+        return Batch(self.encode(text), text, torch.zeros(len(text), device=self.device))
+
+    def noised(self, vectors: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Some of the vectors with isotropic noise of a random ratio, and the ratios."""
+        chosen = torch.rand(len(vectors), device=self.device) < NOISED
+        ratio = torch.where(chosen, 0.05 + 1.25 * torch.rand(len(vectors), device=self.device), 0.0)
+        noise = torch.nn.functional.normalize(torch.randn_like(vectors), dim=1)
+        return torch.nn.functional.normalize(vectors + ratio[:, None] * noise, dim=1), ratio
+
+    def base_batches(self, pool: int, size: int):
+        """Batches of about equal lengths, for ever."""
+        while True:
+            text = self.corpus.texts(self.corpus.base, pool, WHOLE)
+            lengths = (text != 0).sum(1)
+            order = (lengths + torch.rand(pool, device=self.device)).argsort()
+            text, lengths = text[order], lengths[order].cpu()
+            vectors, ratio = self.noised(self.encode(text))
+            for number in torch.randperm(pool // size).tolist():
+                rows = slice(number * size, (number + 1) * size)
+                yield Batch(vectors[rows], text[rows, : int(lengths[rows].max())], ratio[rows])
+
+    @torch.no_grad()
+    def hypotheses(self, vectors, ratio, tokens=None, guess=None):
+        """What the network makes of vectors now, some of it likeliest, some of it samples."""
+        found = []
+        with torch.autocast("cuda", torch.bfloat16, enabled=self.device == "cuda"):
+            for start in range(0, len(vectors), 8192):
+                rows = slice(start, start + 8192)
+                heat = (0.0, 0.5, 0.8, 1.0)[(start // 8192) % 4]
+                written = write(
+                    self.network, SPECIALS, vectors[rows], ratio=ratio[rows], temperatures=(heat,),
+                    guess=None if guess is None else guess[rows],
+                    tokens=None if tokens is None else tokens[rows],
+                )  # fmt: skip
+                found.append(written.tokens)
+        return torch.cat(found)
+
+    def corrector_batches(self, pool: int, size: int):
+        """Batches with hypotheses the network has just written, half of them corrected once or more."""
+        while True:
+            honest = self.corpus.texts(self.corpus.honest, pool // 2, (1.0, 0.0, 0.0, 0.0))
+            everything = torch.cat([self.corpus.base, self.corpus.honest])
+            text = torch.cat([honest, self.corpus.texts(everything, pool - pool // 2, (0.0, 0.3, 0.5, 0.2))])
+            text = text[torch.randperm(pool, device=self.device)]
+            vectors, ratio = self.noised(self.encode(text))
+            # Noise the network is not told of makes worse hypotheses, as steps far from the goal have them.
+            blur = (
+                torch.rand(pool, 1, device=self.device)
+                * (torch.rand(pool, 1, device=self.device) < 0.3)
+                * 0.6
+            )
+            seen = torch.nn.functional.normalize(
+                vectors + blur * torch.nn.functional.normalize(torch.randn_like(vectors), dim=1), dim=1
+            )
+            tokens = self.hypotheses(seen, ratio)
+            guess = self.encode(tokens)
+            again = torch.rand(pool, device=self.device) < 0.5
+            rows = again.nonzero()[:, 0]
+            tokens[rows] = self.hypotheses(vectors[rows], ratio[rows], tokens[rows], guess[rows])
+            guess = self.encode(tokens)
+            lengths = (text != 0).sum(1)
+            order = (lengths + torch.rand(pool, device=self.device)).argsort()
+            widths = (tokens != 0).sum(1)
+            for number in torch.randperm(pool // size).tolist():
+                rows = order[number * size : (number + 1) * size]
+                yield Batch(
+                    vectors[rows], text[rows, : int(lengths[rows].max())], ratio[rows],
+                    guess[rows], tokens[rows, : int(widths[rows].max())],
+                )  # fmt: skip
+
+    @torch.no_grad()
+    def held_loss(self) -> float:
+        return float(self.trainer.loss(self.held))
+
+    def base(self, seconds: float) -> None:
+        """The hypothesiser, up to the full learning rate and on."""
+        batches = self.base_batches(self.options.pool, self.options.batch)
+        start = said = clock()
+        steps, pairs, losses = 0, 0, []
+        while (done := (clock() - start) / seconds) < 1:
+            batch = next(batches)
+            losses.append(self.trainer.step(batch, min(1.0, steps / 150)))
+            steps, pairs = steps + 1, pairs + len(batch.text)
+            if clock() - said > self.options.every or steps in (1, 20):
+                said = clock()
+                self.say(phase="base", done=round(done, 3), steps=steps, pairs=pairs,
+                         loss=round(float(torch.stack(losses[-50:]).mean()), 4), held_out=round(self.held_loss(), 4))  # fmt: skip
+        self.say(phase="base", done=1, steps=steps, pairs=pairs, held_out=round(self.held_loss(), 4))
+
+    def joint(self, seconds: float) -> None:
+        """Hypothesiser and corrector; the learning rate falls to nothing, the last half for four bits."""
+        base = self.base_batches(self.options.pool, self.options.batch)
+        corrector = self.corrector_batches(self.options.pool // 2, self.options.batch // 2)
+        start = said = clock()
+        steps, pairs, losses, rounding = 0, 0, [], False
+        while (done := (clock() - start) / seconds) < 1:
+            if not rounding and done > 0.6:
+                rounding = True
+                set_rounding(self.network, True)
+            batch = next(base) if steps % 4 == 3 else next(corrector)
+            share = min(1.0, steps / 50) * min(1.0, (1 - done) / 0.75)
+            loss = self.trainer.step(batch, max(share, 1e-3))
+            if batch.guess is not None:
+                losses.append(loss)
+                pairs += len(batch.text)
+            steps += 1
+            if clock() - said > self.options.every or steps == 10:
+                said = clock()
+                self.say(phase="joint", done=round(done, 3), steps=steps, corrected=pairs, rounding=rounding,
+                         loss=round(float(torch.stack(losses[-50:]).mean()), 4), held_out=round(self.held_loss(), 4))  # fmt: skip
+        self.say(phase="joint", done=1, steps=steps, corrected=pairs, held_out=round(self.held_loss(), 4))
+
+    def keep(self, name: str) -> None:
+        """Write the weights in 16 bits, and as they are shipped."""
+        halves = {key: value.detach().half().cpu().contiguous() for key, value in self.network.state_dict().items()}
+        save_file(halves, self.options.out / f"{name}.safetensors")
+        save_arrays(pack(self.network), self.options.out / f"{name}-packed.safetensors")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--base", type=float, default=540)
+    parser.add_argument("--joint", type=float, default=480)
+    parser.add_argument("--batch", type=int, default=2048)
+    parser.add_argument("--pool", type=int, default=65536)
+    parser.add_argument("--rate", type=float, default=3e-3)
+    parser.add_argument("--every", type=float, default=20)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--tiny", action="store_true", help="a small network, to try the recipe out")
+    run = Run(parser.parse_args())
+    run.base(run.options.base)
+    run.keep("base")
+    run.joint(run.options.joint)
+    run.keep("joint")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
