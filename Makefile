@@ -1,7 +1,7 @@
 # Sfumato: make help
 
 VENV ?= .venv
-TEST_EXTRAS ?= dev,learn,wordllama,ner,peers
+TEST_EXTRAS ?= dev,learn,wordllama,ner,peers,evaluate,mteb
 PYTEST ?= -n 2 --dist=worksteal
 DEBIAN := openssl
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.contracts.mechanism_cases import unit_vectors
 
 from sfumato.errors import VectorError
 from sfumato.evaluation import measure_noise, neighbours_kept, probe_accuracy
 from sfumato.evaluation.synthetic import planted_vectors
 from sfumato.mechanisms import Identity, Laplace, Polar, Projection
 from sfumato.randomness import generator
+from tests.contracts.mechanism_cases import unit_vectors
 
 
 def test_neighbours_kept():

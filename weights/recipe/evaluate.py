@@ -6,6 +6,7 @@ python weights/recipe/evaluate.py --data FOLDER --weights FILE --out FILE.npz [-
 from __future__ import annotations
 
 import argparse
+import re
 from pathlib import Path
 from time import time as clock
 
@@ -26,15 +27,15 @@ SPECIALS = Specials(pad=0, begin=101, end=102)
 GREEDY = Search(steps=0, beam=1, first=1)
 CLEAN = {
     "greedy": GREEDY,
+    "beam 4, 20 steps": Search(steps=20),
+    "best of 336": Search(steps=0, beam=1, first=336, heat=0.8),
     "best of 16": Search(steps=0, beam=1, first=16, heat=0.5),
     "best of 64": Search(steps=0, beam=1, first=64),
-    "best of 336": Search(steps=0, beam=1, first=336, heat=0.8),
     "1 step": Search(steps=1, beam=1),
     "5 steps": Search(steps=5, beam=1),
     "20 steps": Search(steps=20, beam=1),
     "beam 4, 1 step": Search(steps=1),
     "beam 4, 5 steps": Search(steps=5),
-    "beam 4, 20 steps": Search(steps=20),
     "beam 8, 50 steps": Search(steps=50, beam=8, branch=8, first=64),
 }
 NOISY = {"greedy": GREEDY, "beam 4, 10 steps": Search(steps=10)}
@@ -108,23 +109,18 @@ def main() -> None:
     parser.add_argument("--limit", type=int, default=1000)
     parser.add_argument("--tune", type=float, default=0)
     parser.add_argument("--full", action="store_true", help="16 bits instead of the 4 that are shipped")
-    parser.add_argument("--only", default="")
+    parser.add_argument("--names", default="", help="only the rows this pattern finds")
     reading = Reading(options := parser.parse_args())
-    vectors = reading.encode(reading.test)
-    for name, settings in CLEAN.items():
-        if options.only in name:
-            reading.read(name, vectors, 0.0, settings)
-    for ratio in (0.1, 0.3, 0.7):
+    vectors, others = reading.encode(reading.test), reading.encode(reading.apart)
+    jobs = [(name, vectors, 0.0, settings) for name, settings in CLEAN.items()]
+    for ratio in (0.7, 0.3, 0.1):
         noisy = reading.noised(vectors, ratio)
-        for name, settings in NOISY.items():
-            if options.only in name:
-                reading.read(f"noise {ratio}, {name}", noisy, ratio, settings)
-        if options.only in "greedy":
-            reading.read(f"noise {ratio}, not told, greedy", noisy, 0.0, GREEDY)
-    others = reading.encode(reading.apart)
-    for name, settings in APART.items():
-        if options.only in name:
-            reading.read(f"other sources, {name}", others, 0.0, settings)
+        jobs += [(f"noise {ratio}, {name}", noisy, ratio, settings) for name, settings in NOISY.items()]
+        jobs.append((f"noise {ratio}, not told, greedy", noisy, 0.0, GREEDY))
+    jobs += [(f"other sources, {name}", others, 0.0, settings) for name, settings in APART.items()]
+    for job in jobs:
+        if re.search(options.names, job[0]):
+            reading.read(*job)
     if options.tune:
         reading.tune(0.7, options.tune)
         for name, settings in {**NOISY, "best of 16": CLEAN["best of 16"]}.items():

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from itertools import count
 from pathlib import Path
 from time import time as clock
 
@@ -26,7 +27,8 @@ from sfumato.attacks.quantise import pack
 from sfumato.attacks.training import Batch, Trainer
 
 SPECIALS = Specials(pad=0, begin=101, end=102)
-WHOLE, FRESH = (0.55, 0.17, 0.17, 0.11), (0.6, 0.14, 0.2, 0.06)
+WHOLE, PARTS = (0.45, 0.2, 0.22, 0.13), (0.0, 0.3, 0.5, 0.2)
+"""Shares of whole sentences, parts, joined ones, and ones with words swapped."""
 TINY = Sizes(384, 30522, width=128, layers=2, heads=4, pairs=2, word_width=64, positions=16)
 FULL = Sizes(384, 30522)
 NOISED = 0.12
@@ -104,7 +106,7 @@ class Run:
         while True:
             honest = self.corpus.texts(self.corpus.honest, pool // 2, (1.0, 0.0, 0.0, 0.0))
             everything = torch.cat([self.corpus.base, self.corpus.honest])
-            text = torch.cat([honest, self.corpus.texts(everything, pool - pool // 2, (0.0, 0.3, 0.5, 0.2))])
+            text = torch.cat([honest, self.corpus.texts(everything, pool - pool // 2, PARTS)])
             text = text[torch.randperm(pool, device=self.device)]
             vectors, ratio = self.noised(self.encode(text))
             # Noise the network is not told of makes worse hypotheses, as steps far from the goal have them.
@@ -134,49 +136,50 @@ class Run:
 
     @torch.no_grad()
     def held_loss(self) -> float:
-        return float(self.trainer.loss(self.held))
+        with torch.compiler.set_stance("force_eager"):  # its shape would cost one more compilation
+            return round(float(self.trainer.loss(self.held)), 4)
 
-    def base(self, seconds: float) -> None:
-        """The hypothesiser, up to the full learning rate and on."""
-        batches = self.base_batches(self.options.pool, self.options.batch)
+    def phase(self, name: str, seconds: float, batches, share) -> None:
+        """Take steps for some time, which begins after the first: that one waits for the compiler."""
         start = said = clock()
         steps, pairs, losses = 0, 0, []
         while (done := (clock() - start) / seconds) < 1:
             batch = next(batches)
-            losses.append(self.trainer.step(batch, min(1.0, steps / 150)))
+            losses.append(self.trainer.step(batch, share(steps, done)))
             steps, pairs = steps + 1, pairs + len(batch.text)
-            if clock() - said > self.options.every or steps in (1, 20):
+            if steps == 1:
+                start = clock()
+            if clock() - said > self.options.every:
                 said = clock()
-                self.say(phase="base", done=round(done, 3), steps=steps, pairs=pairs,
-                         loss=round(float(torch.stack(losses[-50:]).mean()), 4), held_out=round(self.held_loss(), 4))  # fmt: skip
-        self.say(phase="base", done=1, steps=steps, pairs=pairs, held_out=round(self.held_loss(), 4))
+                loss = round(float(torch.stack(losses[-40:]).mean()), 4)
+                self.say(
+                    phase=name,
+                    done=round(done, 3),
+                    steps=steps,
+                    pairs=pairs,
+                    loss=loss,
+                    held_out=self.held_loss(),
+                )
+        self.say(phase=name, done=1, steps=steps, pairs=pairs, held_out=self.held_loss())
+
+    def base(self, seconds: float) -> None:
+        """The hypothesiser, up to the full learning rate and on."""
+        batches = self.base_batches(self.options.pool, self.options.batch)
+        self.phase("base", seconds, batches, lambda steps, done: min(1.0, steps / 150))
 
     def joint(self, seconds: float) -> None:
-        """Hypothesiser and corrector; the learning rate falls to nothing, the last half for four bits."""
+        """Hypothesiser and corrector, for weights of four bits; the learning rate falls to nothing."""
+        set_rounding(self.network, True)
         base = self.base_batches(self.options.pool, self.options.batch)
         corrector = self.corrector_batches(self.options.pool // 2, self.options.batch // 2)
-        start = said = clock()
-        steps, pairs, losses, rounding = 0, 0, [], False
-        while (done := (clock() - start) / seconds) < 1:
-            if not rounding and done > 0.6:
-                rounding = True
-                set_rounding(self.network, True)
-            batch = next(base) if steps % 4 == 3 else next(corrector)
-            share = min(1.0, steps / 50) * min(1.0, (1 - done) / 0.75)
-            loss = self.trainer.step(batch, max(share, 1e-3))
-            if batch.guess is not None:
-                losses.append(loss)
-                pairs += len(batch.text)
-            steps += 1
-            if clock() - said > self.options.every or steps == 10:
-                said = clock()
-                self.say(phase="joint", done=round(done, 3), steps=steps, corrected=pairs, rounding=rounding,
-                         loss=round(float(torch.stack(losses[-50:]).mean()), 4), held_out=round(self.held_loss(), 4))  # fmt: skip
-        self.say(phase="joint", done=1, steps=steps, corrected=pairs, held_out=round(self.held_loss(), 4))
+        both = (next(base) if number % 4 == 3 else next(corrector) for number in count())
+        self.phase("joint", seconds, both, lambda steps, done: max(min(1.0, (1 - done) / 0.9), 1e-3))
 
     def keep(self, name: str) -> None:
         """Write the weights in 16 bits, and as they are shipped."""
-        halves = {key: value.detach().half().cpu().contiguous() for key, value in self.network.state_dict().items()}
+        halves = {
+            key: value.detach().half().cpu().contiguous() for key, value in self.network.state_dict().items()
+        }
         save_file(halves, self.options.out / f"{name}.safetensors")
         save_arrays(pack(self.network), self.options.out / f"{name}-packed.safetensors")
 
@@ -197,7 +200,6 @@ def main() -> None:
     parser.add_argument("--tiny", action="store_true", help="a small network, to try the recipe out")
     run = Run(parser.parse_args())
     run.base(run.options.base)
-    run.keep("base")
     run.joint(run.options.joint)
     run.keep("joint")
 

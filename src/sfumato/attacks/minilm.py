@@ -1,0 +1,129 @@
+"""The ready-made reader of all-MiniLM-L6-v2 vectors: trained once, shipped as a package of its own."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from sfumato.arrays import finite_number, whole_number
+from sfumato.attacks.base import Attack, OnStep, Vectors, checked, fresh_releases, held_back
+from sfumato.attacks.hf_training import chosen_device, seeded
+from sfumato.attacks.search import Search
+from sfumato.attacks.textreader import TextReader
+from sfumato.attacks.training import Trainer
+from sfumato.attacks.writing import Pupil
+from sfumato.embedders import load_embedder
+from sfumato.errors import InputError
+from sfumato.mechanisms import Mechanism
+from sfumato.protector import Protector
+from sfumato.randomness import generator
+
+PACKAGE = "sfumato_minilm_inverter"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadyMade(Attack):
+    """Reads all-MiniLM-L6-v2 vectors with a network that has already learned to.
+
+    Told how much isotropic noise there is, it reads noised vectors too; for other noise, give it texts to
+    practise on and `epochs` above 0.
+
+    Args:
+        steps: rounds of correction; 0 writes one text and looks no further, and needs no encoder.
+        beam: hypotheses kept for each vector.
+        epochs: times it goes through the texts it is given, on freshly noised vectors.
+        held_back: share of the texts held back for the control.
+        device: such as "cpu" or "cuda"; a GPU when None and there is one.
+    """
+
+    steps: int = 0
+    beam: int = 4
+    epochs: float = 0.0
+    batch: int = 64
+    rate: float = 5e-4
+    held_back: float = 0.05
+    device: str | None = None
+    seed: int = 0
+
+    name: ClassVar[str] = "minilm"
+    paper: ClassVar[str] = "Vec2Text"
+    summary: ClassVar[str] = "reads all-MiniLM-L6-v2 vectors with no training at all"
+    reads: ClassVar[Literal["terms", "text", "row"]] = "text"
+    needs: ClassVar[Literal["texts", "attacked", "nothing"]] = "nothing"
+
+    def __post_init__(self) -> None:
+        """Check every field."""
+        whole_number(self.steps, "steps", 0, 10_000)
+        whole_number(self.beam, "beam", 1, 1024)
+        whole_number(self.batch, "batch", 1, 10**6)
+        finite_number(self.epochs, "epochs", 0.0, 1e4)
+        finite_number(self.rate, "rate", 1e-7, 1.0)
+        finite_number(self.held_back, "held_back", 0.0, 0.9)
+        whole_number(self.seed, "seed", 0, 2**63 - 1)
+
+    def fit(
+        self,
+        texts: Sequence[str] = (),
+        vectors: Any = None,
+        mechanism: Mechanism | Protector | None = None,
+        *,
+        on_step: OnStep | None = None,
+    ) -> TextReader:
+        """Load the reader; texts, where there are any, are for the control and for practice."""
+        reader = TextReader.load(model_path(), device=self.device)
+        reader.seed = self.seed
+        if self.steps:
+            reader.embedder = load_embedder("minilm")
+            reader.search = Search(
+                steps=self.steps, beam=self.beam, first=4 * self.beam if self.beam > 1 else 1
+            )
+        known, clean = ([], None) if vectors is None or not len(texts) else checked(texts, vectors)
+        if clean is not None:
+            if clean.shape[1] != reader.dim:
+                raise InputError(
+                    f"Vectors of all-MiniLM-L6-v2 have {reader.dim} dimensions. Found {clean.shape[1]}."
+                )
+            _, test = held_back(len(known), self.held_back, self.seed)
+            reader.measure([known[row] for row in test], clean[test], 50)
+        if mechanism is not None:
+            reader.victim = mechanism
+            reader.ratio = told_ratio(mechanism, reader.dim)
+            if self.epochs and clean is not None:
+                self._practise(reader, known, clean, mechanism, on_step)
+        return reader
+
+    def _practise(
+        self,
+        reader: TextReader,
+        texts: list[str],
+        clean: Vectors,
+        mechanism: Mechanism | Protector,
+        on_step: OnStep | None,
+    ) -> None:
+        training, _ = held_back(len(texts), self.held_back, self.seed)
+        release = fresh_releases(mechanism, self.seed)
+        tokens = reader.pieces.encode([texts[row] for row in training], reader.network.sizes.longest)
+        with seeded(self.seed, chosen_device(self.device)):
+            trainer = Trainer(reader.network, rate=self.rate, pad=reader.pieces.pad)
+            pupil = Pupil(reader.network, trainer, self.batch)
+            lessons = pupil.texts(tokens, lambda: release(clean[training]), reader.pieces.pad, reader.ratio)
+            pupil.teach(lessons, self.epochs, generator(self.seed), "practising on releases", on_step)
+
+
+def told_ratio(mechanism: Mechanism | Protector, dim: int) -> float:
+    """The noise ratio the reader is told; it was taught ratios up to 1.3, alike in all directions."""
+    bare = mechanism if isinstance(mechanism, Mechanism) else mechanism.mechanism
+    try:
+        return float(np.clip(bare.noise_ratio(dim), 0.0, 1.3))
+    except InputError:
+        return 0.0
+
+
+def model_path() -> Path:
+    """Where the package with the weights keeps them."""
+    return Path(importlib.import_module(PACKAGE).model_path())

@@ -1,0 +1,191 @@
+"""A defence ready to be attacked: whatever stands between clean vectors and what is stored."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.accounting import Guarantee
+from sfumato.arrays import as_vectors, whole_number
+from sfumato.embedders.base import Embedder
+from sfumato.errors import InputError, ParameterError
+from sfumato.evaluation.leaked import Undoing
+from sfumato.evaluation.transform import Transform
+from sfumato.mechanisms import Identity, Mechanism, Projection
+from sfumato.protector import Protector, RowSpans
+from sfumato.randomness import InsecureSeedWarning, Source, generator
+
+Vectors = NDArray[np.float32]
+Rewrite = Callable[[Sequence[str], "RowSpans | None", np.random.Generator], list[str]]
+"""Texts, their labelled spans and a generator in, the texts that are embedded instead out."""
+QueryMode = Literal["noisy", "clean", "filtered"]
+"""noisy: released like a document; clean: as embedded; filtered: everything but the noise."""
+
+# Documents, queries and an attacker's own releases share no noise, though they may share a seed.
+_DOCUMENTS, _QUERIES = 1 << 61, 1 << 62
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Defence:
+    """One setting of a baseline, or a protector: what it releases, and all that an adaptive attacker needs.
+
+    An attacker who knows the defence trains by `attack.fit(texts, defence.prepare(texts, vectors),
+    defence.mechanism)` and reads `defence.release(texts, vectors)`; every call draws fresh noise. Where there
+    is a `key`, that attacker can have texts of his own protected under it; one who cannot, and only holds
+    some leaked pairs, trains on clean vectors and reads `fit_undo(clean, leaked, defence.key)(released)`.
+    """
+
+    name: str
+    setting: str = ""
+    """Which point of the baseline's grid this is, in words."""
+    mechanism: Mechanism | Protector = field(default_factory=Identity)
+    """What vectors go through."""
+    rewrite: Rewrite | None = None
+    """What texts go through before they are embedded."""
+    embedder: Embedder | None = None
+    """Embeds what was rewritten."""
+    parameters: dict[str, Any] = field(default_factory=dict)
+    key: Undoing | None = None
+    """What its secret key does, where it has one; the attacker does not hold it."""
+
+    @classmethod
+    def from_protector(cls, protector: Protector, *, name: str = "protector", setting: str = "") -> Defence:
+        """The same view of a protector; nothing is spent from its ledger and no sticky noise is made."""
+        quiet = replace(protector, secret=None, ledger=None)
+        return cls(name=name, setting=setting, mechanism=quiet, parameters=quiet.mechanism.parameters())
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What one release promises."""
+        return self.mechanism.guarantee
+
+    @property
+    def label(self) -> str:
+        """Name and setting."""
+        return f"{self.name}, {self.setting}" if self.setting else self.name
+
+    def prepare(
+        self,
+        texts: Sequence[str],
+        vectors: Any = None,
+        *,
+        spans: RowSpans | None = None,
+        seed: int | None = None,
+    ) -> Vectors:
+        """The vectors that enter the mechanism: of rewritten or neutral texts, else those given.
+
+        Args:
+            texts: the texts.
+            vectors: their clean vectors; embedded here where they are needed and not given.
+            spans: labelled spans of each text, for concepts defined by a label.
+            seed: repeats what a rewriting draws.
+        """
+        return self._prepare(texts, vectors, spans, seed)[0]
+
+    def release(
+        self,
+        texts: Sequence[str],
+        vectors: Any = None,
+        *,
+        spans: RowSpans | None = None,
+        seed: int | None = None,
+    ) -> Vectors:
+        """What an attacker sees of these texts; a seed is for experiments and repeats the noise."""
+        return self._release(texts, vectors, spans, seed, _DOCUMENTS)
+
+    def queries(
+        self,
+        texts: Sequence[str],
+        vectors: Any = None,
+        *,
+        mode: QueryMode = "noisy",
+        spans: RowSpans | None = None,
+        seed: int | None = None,
+    ) -> Vectors:
+        """What a searcher looks up among released documents, see `QueryMode`."""
+        if mode not in get_args(QueryMode):
+            raise ParameterError(
+                f"`mode` must be one of {', '.join(get_args(QueryMode))}. Found {mode!r:.40}."
+            )
+        if mode == "noisy":
+            return self._release(texts, vectors, spans, seed, _QUERIES)
+        if mode == "filtered":
+            return without_noise(self.mechanism, self.prepare(texts, vectors, spans=spans, seed=seed))
+        clean = self._clean(texts, vectors)
+        if self.key or self._output_dim(clean.shape[1]) != clean.shape[1]:
+            raise ParameterError(
+                f"Clean queries cannot be compared with what {self.name} releases. Use filtered ones."
+            )
+        return clean
+
+    def _release(
+        self, texts: Sequence[str], vectors: Any, spans: RowSpans | None, seed: int | None, stream: int
+    ) -> Vectors:
+        ready, matched = self._prepare(texts, vectors, spans, seed)
+        source = None
+        if seed is not None:
+            with warnings.catch_warnings():  # an evaluation protects nobody
+                warnings.simplefilter("ignore", InsecureSeedWarning)
+                source = Source.seeded(whole_number(seed, "seed", 0, 2**60) + stream)
+        if isinstance(self.mechanism, Protector):
+            return self.mechanism.protect(ready, matched=matched, rng=source)
+        return self.mechanism.privatize(ready, source)
+
+    def _output_dim(self, dim: int) -> int:
+        inner = self.mechanism.mechanism if isinstance(self.mechanism, Protector) else self.mechanism
+        return inner.output_dim(dim)
+
+    def _clean(self, texts: Sequence[str], vectors: Any) -> Vectors:
+        if isinstance(texts, str):
+            raise InputError("`texts` must be a list of texts. Found a single text.")
+        if vectors is None:
+            inner = self.mechanism.encoder if isinstance(self.mechanism, Protector) else self.embedder
+            if inner is None:
+                raise InputError(f"{self.name} has no embedder of its own. Give the vectors of the texts.")
+            return inner.embed(texts)
+        array = as_vectors(vectors).astype(np.float32)
+        if len(array) != len(texts):
+            raise InputError(
+                f"There must be one text a vector. Found {len(texts)} texts and {len(array)} vectors."
+            )
+        return array
+
+    def _prepare(
+        self, texts: Sequence[str], vectors: Any, spans: RowSpans | None, seed: int | None
+    ) -> tuple[Vectors, NDArray[np.bool_] | None]:
+        """The vectors that enter the mechanism and, for a protector, which rows hold a concept."""
+        inner = self.mechanism
+        if isinstance(inner, Protector) and inner.concepts and (vectors is None or inner.embedder):
+            ready = inner.prepare(texts, spans=spans)
+            return ready.vectors, ready.matched
+        clean = self._clean(texts, vectors)
+        if self.rewrite is None:
+            return clean, None
+        if self.embedder is None:
+            raise InputError(f"{self.name} rewrites texts, so it must have an embedder. Found none.")
+        written = self.rewrite(texts, spans, generator(seed))
+        changed = [row for row, text in enumerate(texts) if written[row] != text]
+        if changed:
+            clean = clean.copy()
+            clean[changed] = self.embedder.embed([written[row] for row in changed])
+        return clean, None
+
+
+def without_noise(mechanism: Mechanism | Protector, vectors: Any) -> Vectors:
+    """What a mechanism does to vectors less its noise: a filter, a projection or a plain function."""
+    array = as_vectors(vectors).astype(np.float32)
+    if isinstance(mechanism, Protector):
+        matrix, background = mechanism.filter_matrix(), mechanism.background
+        inner = without_noise(mechanism.mechanism, array)
+        if matrix is None or background is None:
+            return inner
+        filtered = (inner - background.mean) @ matrix.T + background.mean
+        return np.asarray(filtered, np.float32)
+    if isinstance(mechanism, Projection):
+        return np.asarray(array.astype(np.float64) @ mechanism.matrix(array.shape[1]), np.float32)
+    return mechanism.privatize(array) if isinstance(mechanism, Transform) else array

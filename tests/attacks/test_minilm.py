@@ -1,0 +1,95 @@
+"""The ready-made reader: what ships reads real MiniLM vectors, and fits where it has to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sfumato.attacks.minilm import ReadyMade, model_path, told_ratio
+from sfumato.attacks.scores import token_f1
+from sfumato.embedders import load_embedder
+from sfumato.errors import InputError
+from sfumato.mechanisms import Laplace
+
+TEXTS = [
+    "the doctor will see you tomorrow morning.",
+    "my sister lives in a small house near the river.",
+    "the company reported a loss in the second quarter.",
+    "he was born in london and studied medicine.",
+    "please send me the report before friday.",
+    "the food was cold and the service was slow.",
+    "she plays the piano and loves old films.",
+    "a large dog is running on the beach.",
+    "the price of oil fell again last week.",
+    "we moved to berlin three years ago.",
+    "the patient complains of chest pain and fever.",
+    "i have two brothers and a cat.",
+]
+
+
+@pytest.fixture(scope="module")
+def encoder():
+    return load_embedder("minilm")
+
+
+@pytest.fixture(scope="module")
+def vectors(encoder):
+    return encoder.embed(TEXTS)
+
+
+@pytest.fixture(scope="module")
+def reader():
+    return ReadyMade().fit()
+
+
+def f1(rows) -> float:
+    return float(np.mean([token_f1(text, str(row)) for text, row in zip(TEXTS, rows, strict=True)]))
+
+
+def test_it_reads_real_vectors_without_training(reader, vectors):
+    assert f1(reader.recover(vectors).rows) > 0.75
+    assert f1(reader.recover(np.roll(vectors, 1, axis=0)).rows) < 0.5
+
+
+def test_a_search_comes_closer(reader, encoder, vectors):
+    found = ReadyMade(steps=1, beam=1).fit().recover(vectors[:3])
+    alone = reader.recover(vectors[:3])
+    cosines = np.vecdot(encoder.embed([str(row) for row in alone.rows]), vectors[:3])
+    assert np.all(found.details["cosine"] >= cosines - 1e-4)
+
+
+@pytest.mark.filterwarnings("ignore::sfumato.randomness.InsecureSeedWarning")
+def test_it_is_told_how_much_noise_there_is(vectors):
+    noise = Laplace.from_noise_ratio(0.7, dim=384)
+    reader = ReadyMade().fit([], None, noise)
+    assert reader.ratio == pytest.approx(0.7, abs=0.01) == told_ratio(noise, 384)
+    released = np.concatenate([noise.privatize(vectors, seed) for seed in range(2)])
+    told = reader.recover(released).rows
+    reader.ratio = 0.0
+    silent = reader.recover(released).rows
+    assert np.mean([token_f1(a, b) for a, b in zip(TEXTS * 2, told, strict=True)]) > np.mean(
+        [token_f1(a, b) for a, b in zip(TEXTS * 2, silent, strict=True)]
+    )
+
+
+def test_the_control_is_measured_on_texts_it_is_given(vectors):
+    reader = ReadyMade(held_back=0.5).fit(TEXTS, vectors)
+    assert reader.control.rows == 6 and reader.control.value > 0.6
+
+
+def test_practice_changes_the_network(reader, vectors):
+    noise = Laplace.from_noise_ratio(0.3, dim=384)
+    before = reader.network.bias.detach().numpy().copy()
+    after = ReadyMade(epochs=1, batch=4, held_back=0.7).fit(TEXTS, vectors, noise)
+    assert not np.array_equal(before, after.network.bias.detach().numpy())
+
+
+def test_vectors_of_another_encoder_are_refused(vectors):
+    with pytest.raises(InputError, match="384"):
+        ReadyMade().fit(TEXTS, vectors[:, :100])
+
+
+def test_the_package_stays_under_40_megabytes():
+    assert sum(path.stat().st_size for path in Path(model_path()).parent.rglob("*") if path.is_file()) < 40e6
