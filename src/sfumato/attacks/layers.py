@@ -15,7 +15,7 @@ SMALLEST = 1 << 14
 
 def fits(weight: Tensor) -> bool:
     """Whether a weight is kept in four bits."""
-    return weight.ndim == 2 and weight.numel() >= SMALLEST and weight.shape[1] % GROUP == 0
+    return bool(weight.ndim == 2 and weight.numel() >= SMALLEST and weight.shape[1] % GROUP == 0)
 
 
 def scales(weight: Tensor) -> Tensor:

@@ -1,0 +1,293 @@
+"""How likely a release is for each of some inputs, under what the victim is known to do.
+
+A mechanism says so itself. A protector also filters and normalises: the filter is linear and public, so it is
+undone; normalising loses the length s of the filtered vector, so the density of a direction r is the integral
+
+    p(r | x) ~ integral over s > 0 of p(u(s) | x) s^(n-1) ds,   u(s) = W^-1 (s r - m) + m,
+
+taken numerically for each pair (polar coordinates; W the filter, m its mean). Where there is no density to
+integrate, releases of every input are simulated and a normal law is fitted to them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from sfumato.attacks.base import Release, fresh_releases
+from sfumato.errors import ParameterError, VectorError
+from sfumato.mechanisms import (
+    Gaussian,
+    Identity,
+    Laplace,
+    Mahalanobis,
+    Mechanism,
+    Polar,
+    Projection,
+    Purkayastha,
+    Suppression,
+)
+from sfumato.protector import Protector
+from sfumato.sampling import Floats
+from sfumato.sensitivity import Background
+
+Victim = Mechanism | Protector | None
+Likelihood = Callable[[Floats, Floats], Floats]
+"""`(m, d)` releases and `(k, d)` inputs in, `(m, k)` log densities out, up to a constant of each release."""
+
+ROUNDING = 1e-3
+"""How far two embeddings of one text may lie apart; without noise, nothing else moves a release."""
+
+_BISECTIONS, _NEWTON = 18, 4
+_REACH, _NODES = 6.0, 73
+_SPREAD_ROWS = 512
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Ellipse:
+    """Noise of density ~ exp(-q), or exp(-q^2/2) where `squared`, with q the length of the whitened noise."""
+
+    whiten: Callable[[Floats], Floats]
+    centre: Callable[[Floats], Floats]
+    squared: bool = False
+
+
+def _ellipse(mechanism: Mechanism, dim: int) -> _Ellipse | None:
+    if isinstance(mechanism, Laplace):
+        return _Ellipse(lambda rows: rows * mechanism.epsilon, _same)
+    if isinstance(mechanism, Gaussian):
+        return _Ellipse(lambda rows: rows / mechanism.sigma, _same, squared=True)
+    if isinstance(mechanism, Mahalanobis):
+        return _Ellipse(lambda rows: mechanism.shape.whiten(rows) * mechanism.epsilon, _same)
+    if isinstance(mechanism, Projection):
+        rate = mechanism.epsilon / mechanism.stretch(dim)
+        return _Ellipse(lambda rows: rows * rate, lambda rows: rows @ mechanism.matrix(dim))
+    return None
+
+
+def _same(rows: Floats) -> Floats:
+    return rows
+
+
+def likelihood(victim: Victim, dim: int, *, seed: int = 0) -> Likelihood:
+    """The log likelihood of releases of `dim`-dimensional vectors.
+
+    Args:
+        victim: what they were released through; None for vectors that are as they were.
+        dim: the dimension of the inputs.
+        seed: draws the simulated releases, where there is no density.
+    """
+    mechanism = victim.mechanism if isinstance(victim, Protector) else victim
+    normalised = isinstance(victim, Protector) and victim.normalise
+    if mechanism is None or isinstance(mechanism, Identity):
+        return _nearest(normalised)
+    ellipse = _ellipse(mechanism, dim)
+    if ellipse is not None:
+        undo, mean = _filter(victim)
+        return _direction(ellipse, undo, mean) if normalised else _additive(ellipse, undo, mean)
+    if normalised and isinstance(mechanism, Polar):
+        mechanism = Polar(epsilon=mechanism.epsilon, max_norm=mechanism.max_norm)
+    degenerate = normalised and isinstance(mechanism, Suppression)  # what passes unchanged fixes the length
+    if degenerate or not _has_density(mechanism, dim):
+        return _simulated(fresh_releases(victim, seed))
+    return _angular(mechanism) or _own(mechanism)
+
+
+def _filter(victim: Victim) -> tuple[Floats | None, Floats | None]:
+    """The inverse of the public filter, and the mean it is taken around."""
+    matrix = victim.filter_matrix() if isinstance(victim, Protector) else None
+    if matrix is None or not isinstance(victim, Protector) or victim.background is None:
+        return None, None
+    return np.asarray(np.linalg.inv(matrix)), victim.background.mean
+
+
+def _has_density(mechanism: Mechanism, dim: int) -> bool:
+    probe = np.full((1, dim), mechanism.max_norm / math.sqrt(dim))
+    try:
+        mechanism.log_density(np.full((1, mechanism.output_dim(dim)), 0.1), probe)
+    except ParameterError:
+        return False
+    return True
+
+
+def _unfiltered(rows: Floats, undo: Floats | None) -> Floats:
+    return rows if undo is None else np.asarray(rows @ undo.T)
+
+
+def _squares(rows: Floats) -> Floats:
+    return np.asarray(np.vecdot(rows, rows))
+
+
+def _nearest(normalised: bool) -> Likelihood:
+    def table(released: Floats, inputs: Floats) -> Floats:
+        expected = _unit(inputs) if normalised else inputs
+        gaps = _squares(released)[:, None] + _squares(expected) - 2 * released @ expected.T
+        return np.asarray(-np.maximum(gaps, 0.0) / (2 * ROUNDING**2))
+
+    return table
+
+
+def _unit(rows: Floats) -> Floats:
+    return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12))
+
+
+def _angular(mechanism: Mechanism) -> Likelihood | None:
+    """The two laws of an angle, for all pairs in one product."""
+
+    def cosine(released: Floats, inputs: Floats) -> Floats:
+        return np.clip(_unit(released) @ _unit(inputs).T, -1.0, 1.0)
+
+    if isinstance(mechanism, Purkayastha):
+        return lambda released, inputs: -mechanism.epsilon * np.arccos(cosine(released, inputs))
+    if isinstance(mechanism, Polar) and mechanism.radius_epsilon is None:
+        return lambda released, inputs: mechanism.epsilon * cosine(released, inputs)
+    return None
+
+
+def _own(mechanism: Mechanism) -> Likelihood:
+    def table(released: Floats, inputs: Floats) -> Floats:
+        return np.stack([mechanism.log_density(row[None], inputs) for row in released])
+
+    return table
+
+
+def _additive(ellipse: _Ellipse, undo: Floats | None, mean: Floats | None) -> Likelihood:
+    def table(released: Floats, inputs: Floats) -> Floats:
+        rows = released if mean is None else _unfiltered(released - mean, undo) + mean
+        centres = ellipse.centre(inputs)
+        # Around a point between them, so that little cancels in the squares.
+        middle = centres.mean(axis=0)
+        left, right = ellipse.whiten(rows - middle), ellipse.whiten(centres - middle)
+        squares = np.maximum(_squares(left)[:, None] + _squares(right) - 2 * left @ right.T, 0.0)
+        return np.asarray(-squares / 2 if ellipse.squared else -np.sqrt(squares))
+
+    return table
+
+
+def _direction(ellipse: _Ellipse, undo: Floats | None, mean: Floats | None) -> Likelihood:
+    def table(released: Floats, inputs: Floats) -> Floats:
+        slope = ellipse.whiten(_unfiltered(_unit(released), undo))
+        offset = np.zeros((1, released.shape[1]))
+        if mean is not None:
+            offset = mean[None] - _unfiltered(mean[None], undo)
+        start = ellipse.whiten(offset - ellipse.centre(inputs))
+        return log_length_integral(
+            _squares(slope)[:, None], slope @ start.T, _squares(start), released.shape[1], ellipse.squared
+        )
+
+    return table
+
+
+def log_length_integral(alpha: Floats, beta: Floats, gamma: Floats, dim: int, squared: bool) -> Floats:
+    """Log of the integral of s^(n-1) exp(-g(q)) over s > 0, with q^2 = alpha s^2 + 2 beta s + gamma.
+
+    g(q) is q^2/2 where `squared`, else q. The integrand is log-concave, so it has one peak: that is found,
+    and the integral is a trapezium sum around it, with nodes that spread like sinh to cover slow tails.
+    """
+    power = dim - 1
+    rest = np.maximum(gamma - beta**2 / alpha, 0.0)  # the smallest q^2
+
+    def reach(s: Floats) -> Floats:
+        return np.sqrt(np.maximum(alpha * (s + beta / alpha) ** 2 + rest, 1e-300))
+
+    def height(s: Floats) -> Floats:
+        q = reach(s)
+        return np.asarray(power * np.log(s) - (q**2 / 2 if squared else q))
+
+    peak = _peak(alpha, beta, rest, power, squared)
+    steepness = alpha if squared else alpha * rest / reach(peak) ** 3
+    width = 1.0 / np.sqrt(power / peak**2 + steepness)
+    top = height(peak)
+    total = np.zeros_like(top)
+    for node in np.linspace(-_REACH, _REACH, _NODES):
+        place = peak + math.sinh(node) * width
+        inside = place > 0
+        density = np.exp(height(np.where(inside, place, peak)) - top)
+        total += math.cosh(node) * np.where(inside, density, 0.0)
+    return np.asarray(top + np.log(total * width))
+
+
+def _peak(alpha: Floats, beta: Floats, rest: Floats, power: int, squared: bool) -> Floats:
+    """Where (n-1)/s = dg/ds: in closed form for a normal law, else by bisection and a few Newton steps."""
+    power = max(power, 1)
+    if squared:
+        return np.asarray((np.sqrt(beta**2 + 4 * alpha * power) - beta) / (2 * alpha))
+    low = np.zeros(np.broadcast_shapes(alpha.shape, beta.shape))
+    high = np.maximum(np.sqrt(rest / alpha) - beta / alpha, math.sqrt(2) * power / np.sqrt(alpha)) * 1.01
+
+    def slope(s: Floats) -> tuple[Floats, Floats]:
+        q = np.sqrt(np.maximum(alpha * (s + beta / alpha) ** 2 + rest, 1e-300))
+        rise = (alpha * s + beta) / q
+        return power / s - rise, -power / s**2 - alpha * rest / q**3
+
+    for _ in range(_BISECTIONS):
+        middle = (low + high) / 2
+        up = slope(middle)[0] > 0
+        low, high = np.where(up, middle, low), np.where(up, high, middle)
+    peak = (low + high) / 2
+    for _ in range(_NEWTON):
+        value, change = slope(peak)
+        peak = np.clip(peak - value / change, low, high)
+    return np.asarray(peak)
+
+
+def _simulated(release: Release) -> Likelihood:
+    def table(released: Floats, inputs: Floats) -> Floats:
+        copies = int(np.clip(math.ceil(4 * inputs.shape[1] / len(inputs)), 16, 512))
+        clean = inputs.astype(np.float32)
+        means = np.zeros((len(inputs), released.shape[1]))
+        drawn = []
+        for _ in range(copies):
+            one = release(clean)
+            means += one / copies
+            drawn.append(one[:_SPREAD_ROWS])
+        residuals = np.concatenate([one - means[:_SPREAD_ROWS] for one in drawn])
+        spread = Background.fit(residuals).covariance * (1 + 1 / copies) * copies / (copies - 1)
+        root = np.linalg.cholesky(spread)
+        left, right = (np.linalg.solve(root, rows.T).T for rows in (released, means))
+        squares = _squares(left)[:, None] + _squares(right) - 2 * left @ right.T
+        return np.asarray(-np.maximum(squares, 0.0) / 2)
+
+    return table
+
+
+def embeds_neutral(victim: Victim) -> bool:
+    """Whether texts with a concept enter as neutral texts, so that the term never reaches the vector."""
+    return isinstance(victim, Protector) and bool(victim.concepts) and victim.neutral > 0
+
+
+def inputs_of(victim: Victim, embedder: Any, texts: list[str]) -> Floats:
+    """The vectors that enter the mechanism for these texts: neutral ones where the victim embeds those."""
+    once = list(dict.fromkeys(texts))
+    places = {text: row for row, text in enumerate(once)}
+    if isinstance(victim, Protector) and embeds_neutral(victim):
+        encoder = _Once(victim.encoder if embedder is None else embedder)
+        rows = replace(victim, embedder=encoder, ledger=None).prepare(once).vectors
+    else:
+        rows = embedder.embed(once)
+    return np.asarray(rows, np.float64)[[places[text] for text in texts]]
+
+
+class _Once:
+    """An encoder that embeds equal texts once: neutral texts of one sentence are the same for every term."""
+
+    def __init__(self, encoder: Any) -> None:
+        self.encoder, self.name, self.model_id, self.dim = encoder, "once", "once", getattr(encoder, "dim", 0)
+
+    def embed(self, texts: Any, *, on_batch: Any = None) -> Any:
+        once = list(dict.fromkeys(texts))
+        places = {text: row for row, text in enumerate(once)}
+        return np.asarray(self.encoder.embed(once))[[places[text] for text in texts]]
+
+
+def checked_pair(released: Floats, inputs: Floats, victim: Victim) -> None:
+    """Refuse releases that cannot have come from these inputs."""
+    mechanism = victim.mechanism if isinstance(victim, Protector) else victim
+    dim = inputs.shape[1]
+    wanted = dim if mechanism is None else mechanism.output_dim(dim)
+    if released.shape[1] != wanted:
+        raise VectorError(f"Releases of these inputs have dimension {wanted}. Found {released.shape[1]}.")
