@@ -21,7 +21,7 @@ from safetensors.numpy import save_file as save_arrays
 from safetensors.torch import save_file
 
 from sfumato.attacks.generate import Specials, write
-from sfumato.attacks.layers import set_rounding
+from sfumato.attacks.layers import set_rounding, settled
 from sfumato.attacks.network import Network, Sizes
 from sfumato.attacks.quantise import pack
 from sfumato.attacks.training import Batch, Trainer
@@ -89,7 +89,8 @@ class Run:
     def hypotheses(self, vectors, ratio, tokens=None, guess=None):
         """What the network makes of vectors now, some of it likeliest, some of it samples."""
         found = []
-        with torch.autocast("cuda", torch.bfloat16, enabled=self.device == "cuda"):
+        shipped = settled(self.network)
+        with shipped, torch.autocast("cuda", torch.bfloat16, enabled=self.device == "cuda"):
             for start in range(0, len(vectors), 8192):
                 rows = slice(start, start + 8192)
                 heat = (0.0, 0.5, 0.8, 1.0)[(start // 8192) % 4]

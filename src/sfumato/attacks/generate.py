@@ -49,11 +49,13 @@ def write(
     """
     level = torch.zeros(len(vectors), device=vectors.device) if ratio is None else ratio
     before, positions, told = network.prefix(vectors, level, guess, tokens)
-    cache = network.start(before, positions, told)
+    memories = network.start(before, positions, told)
     heat = torch.tensor(temperatures, device=vectors.device).repeat(len(vectors))
     if len(temperatures) > 1:
-        cache = [tuple(part.repeat_interleave(len(temperatures), 0) for part in pair) for pair in cache]
-        told = told.repeat_interleave(len(temperatures), 0)
+        each = torch.arange(len(vectors), device=vectors.device).repeat_interleave(len(temperatures))
+        told = told[each]
+        for memory in memories:
+            memory.take(each)
     count, longest = len(told), network.sizes.longest
     out = torch.full((count, longest + 2), specials.pad, device=vectors.device)
     out[:, 0] = specials.begin
@@ -61,20 +63,22 @@ def write(
     rows = torch.arange(count, device=vectors.device)
     current = out[:, 0]
     for at in range(longest + 1):
-        scores, cache = network.step(cache, told, current, at)
+        scores = network.step(memories, told, current, at)
         chosen, gain = _choose(scores, heat, generator)
+        ended = current == specials.end if at else torch.zeros_like(chosen, dtype=torch.bool)
         if at == longest:
             chosen = torch.full_like(chosen, specials.end)
-        out[rows, at + 1] = chosen
-        total[rows] += gain
-        going = chosen != specials.end
-        left = int(going.sum())
-        if not left:
+        chosen = torch.where(ended, specials.end, chosen)
+        out[rows, at + 1] = torch.where(ended, specials.pad, chosen)
+        total[rows] += torch.where(ended, 0.0, gain)
+        going = (chosen != specials.end).nonzero()[:, 0]
+        if not len(going):
             break
         current = chosen
-        if left < len(rows):
+        if 4 * len(going) < 3 * len(rows):  # going on without the finished ones pays for the copying
             rows, told, heat, current = rows[going], told[going], heat[going], chosen[going]
-            cache = [(key[going], value[going]) for key, value in cache]
+            for memory in memories:
+                memory.take(going)
     lengths = (out != specials.pad).sum(1) - 1
     return Written(out, total / lengths)
 

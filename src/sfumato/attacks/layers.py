@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -51,6 +54,24 @@ def set_rounding(module: nn.Module, on: bool) -> None:
     for part in module.modules():
         if isinstance(part, Linear):
             part.rounding = on
+
+
+@contextmanager
+def settled(module: nn.Module) -> Iterator[None]:
+    """Round the weights once instead of at every use, where `set_rounding` is on; they come back after."""
+    parts = [part for part in module.modules() if isinstance(part, Linear) and part.rounding]
+    kept = {name: weight.detach().clone() for name, weight in module.named_parameters()} if parts else {}
+    set_rounding(module, False)
+    try:
+        with torch.no_grad():
+            for weight in module.parameters() if parts else ():
+                weight.copy_(rounded(weight))
+        yield
+    finally:
+        with torch.no_grad():
+            for name, weight in kept.items():
+                module.get_parameter(name).copy_(weight)
+        set_rounding(module, bool(parts))
 
 
 def rotation(positions: Tensor, width: int) -> tuple[Tensor, Tensor]:
@@ -109,12 +130,39 @@ class Block(nn.Module):
         query, key, value = self._heads(x, turned)
         return self._finish(x, self._attend(query, key, value, mask))
 
-    def extend(
-        self, x: Tensor, told: Tensor, turned: tuple[Tensor, Tensor], kept: tuple[Tensor, Tensor] | None
-    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-        """Some more positions, which see all earlier ones and each other; return the longer memory too."""
+    def extend(self, x: Tensor, told: Tensor, turned: tuple[Tensor, Tensor], memory: Memory) -> Tensor:
+        """Some more positions, which see all earlier ones and each other and are remembered."""
         x = x + self.told(told)[:, None]
         query, key, value = self._heads(x, turned)
-        if kept is not None:
-            key, value = torch.cat([kept[0], key], 2), torch.cat([kept[1], value], 2)
-        return self._finish(x, self._attend(query, key, value, None)), (key, value)
+        keys, values = memory.add(key, value)
+        length = x.shape[1]
+        # Queries that share their keys stand in a row, so that no key has to be copied for them.
+        rows = query.unflatten(1, (self.pairs, -1)).flatten(2, 3)
+        seen = F.scaled_dot_product_attention(rows, keys, values)
+        attended = seen.unflatten(2, (-1, length)).flatten(1, 2)
+        return self._finish(x, attended)
+
+
+class Memory:
+    """The keys and values of one block, with room for all positions there will be."""
+
+    def __init__(self, room: int) -> None:
+        self.room, self.used = room, 0
+        self.keys: Tensor | None = None
+        self.values: Tensor | None = None
+
+    def add(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+        """Remember some more positions; return all."""
+        if self.keys is None or self.values is None:
+            rows, pairs, _, each = key.shape
+            self.keys = key.new_empty(rows, pairs, self.room, each)
+            self.values = value.new_empty(rows, pairs, self.room, each)
+        end = self.used + key.shape[2]
+        self.keys[:, :, self.used : end], self.values[:, :, self.used : end] = key, value
+        self.used = end
+        return self.keys[:, :, :end], self.values[:, :, :end]
+
+    def take(self, rows: Tensor) -> None:
+        """Go on with some of the rows, or with some of them several times."""
+        if self.keys is not None and self.values is not None:
+            self.keys, self.values = self.keys.index_select(0, rows), self.values.index_select(0, rows)

@@ -14,9 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from sfumato.attacks.layers import Block, Linear, rotation, rounded
-
-Cache = list[tuple[Tensor, Tensor]]
+from sfumato.attacks.layers import Block, Linear, Memory, rotation, rounded
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,26 +138,23 @@ class Network(nn.Module):
             x = block(x, told, turned, mask)
         return x[:, seen:]
 
-    def start(self, before: Tensor, positions: Tensor, told: Tensor) -> Cache:
-        """Run the prefix; return every block's keys and values."""
+    def start(self, before: Tensor, positions: Tensor, told: Tensor) -> list[Memory]:
+        """Run the prefix; return what every block remembers of it, with room for a text."""
         turned = rotation(positions, self.sizes.width // self.sizes.heads)
-        cache: Cache = []
+        memories = [Memory(before.shape[1] + self.sizes.longest + 1) for _ in self.blocks]
         x = before
-        for block in self.blocks:
-            x, kept = block.extend(x, told, turned, None)
-            cache.append(kept)
-        return cache
+        for block, memory in zip(self.blocks, memories, strict=True):
+            x = block.extend(x, told, turned, memory)
+        return memories
 
-    def step(self, cache: Cache, told: Tensor, tokens: Tensor, at: int) -> tuple[Tensor, Cache]:
-        """Write one more wordpiece after `tokens` `(n,)`, the one at place `at` of the text."""
+    def step(self, memories: list[Memory], told: Tensor, tokens: Tensor, at: int) -> Tensor:
+        """Scores of the wordpiece after `tokens` `(n,)`, which is at place `at` of the text."""
         where = torch.tensor([self.text_start + at], device=tokens.device)
         turned = rotation(where, self.sizes.width // self.sizes.heads)
         x = self.look_up(tokens[:, None], 0)
-        grown: Cache = []
-        for block, kept in zip(self.blocks, cache, strict=True):
-            x, kept = block.extend(x, told, turned, kept)
-            grown.append(kept)
-        return self.logits(x, told[:, : self.sizes.dim])[:, 0], grown
+        for block, memory in zip(self.blocks, memories, strict=True):
+            x = block.extend(x, told, turned, memory)
+        return self.logits(x, told[:, : self.sizes.dim])[:, 0]
 
     def logits(self, hidden: Tensor, vectors: Tensor) -> Tensor:
         """Scores of every wordpiece at every position."""
