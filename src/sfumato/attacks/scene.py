@@ -1,0 +1,163 @@
+"""Setting the scene for one attack: whose vectors are read, what the attacker learns from, what is true.
+
+| given                                | attacked                      | the attacker learns from          |
+|--------------------------------------|-------------------------------|-----------------------------------|
+| texts, a protector or mechanism      | releases of half of the texts | fresh releases of the other half  |
+| texts and vectors somebody released  | half of those vectors         | the other half: pairs that leaked |
+| texts alone                          | clean vectors of half         | clean vectors of the other half   |
+| any of these, and texts of his own   | all rows                      | his own texts, released as above  |
+| vectors alone, and texts of his own  | all rows                      | his own texts                     |
+
+An attack that names known texts, or fills a gap in them, is given the attacked texts; halves keep
+near-duplicates together.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.attacks.base import Attack, Inverter, OnStep, Recovered, Vectors
+from sfumato.attacks.classifier import split_texts
+from sfumato.attacks.likelihood import Victim, embeds_neutral
+from sfumato.errors import InputError
+from sfumato.mechanisms import Mechanism
+from sfumato.protector import Protector
+from sfumato.randomness import InsecureSeedWarning, Source, generator
+
+_VICTIM_SEED = 7_919_000_003
+"""Keeps the victim's noise apart from that of the attacker's training, which counts from the same seed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scene:
+    """What there is; see the table above."""
+
+    texts: list[str] | None = None
+    """The texts behind the attacked vectors, where they are known."""
+    vectors: Any = None
+    """Their clean vectors, where these need not be made."""
+    released: Any = None
+    """Vectors released by somebody else, a row a text; without them the victim releases the texts."""
+    victim: Victim = None
+    embedder: Any = None
+    own_texts: list[str] | None = None
+    """The attacker's own."""
+    own_vectors: Any = None
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """What an attack is given and what it is tried on."""
+
+    learned: list[str]
+    learned_vectors: Vectors
+    victim: Victim
+    attacked: Vectors
+    rows: NDArray[np.intp]
+    """Which rows of the scene are attacked."""
+    learned_clean: bool
+    """Whether `learned_vectors` are clean: neither neutral texts' nor somebody's releases."""
+
+
+def _encode(scene: Scene, texts: Sequence[str]) -> Vectors:
+    if scene.embedder is None:
+        raise InputError("Texts have to be embedded for this. Name the encoder with --embedder.")
+    return np.asarray(scene.embedder.embed(texts), np.float32)
+
+
+def _entering(scene: Scene, texts: Sequence[str]) -> tuple[Vectors, NDArray[np.bool_] | None]:
+    """The vectors that enter the mechanism, and which texts hold a concept."""
+    if isinstance(scene.victim, Protector) and scene.embedder is not None:
+        ready = replace(scene.victim, embedder=scene.embedder).prepare(texts)
+        return ready.vectors, ready.matched
+    return _encode(scene, texts), None
+
+
+def _release(scene: Scene, entering: Vectors, matched: NDArray[np.bool_] | None) -> Vectors:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", InsecureSeedWarning)  # these releases leave nothing behind
+        source = Source.seeded(scene.seed + _VICTIM_SEED)
+    if isinstance(scene.victim, Mechanism):
+        return scene.victim.privatize(entering, source)
+    if scene.victim is None:
+        return entering
+    bare = replace(scene.victim, secret=None, ledger=None)
+    return bare.protect(entering, matched=matched, rng=source)
+
+
+def stage(scene: Scene, attack: Attack, *, loaded: bool = False) -> Stage:
+    """Work out what the attack is given, what it is tried on, and what proves that it works at all.
+
+    A `loaded` attack is given nothing and tried on every row.
+    """
+    entering, matched = _known(scene)
+    if scene.released is not None:
+        attacked = np.asarray(scene.released, np.float32)
+    elif entering is not None:
+        attacked = _release(scene, entering, matched)
+    else:
+        raise InputError("There is nothing to attack: give texts, vectors or both.")
+    if scene.texts is not None and len(scene.texts) != len(attacked):
+        raise InputError(
+            f"There must be one text a vector. Found {len(scene.texts)} texts and {len(attacked)} vectors."
+        )
+    everything = np.arange(len(attacked))
+    plain = not embeds_neutral(scene.victim)
+    if loaded or attack.needs == "nothing":
+        empty = np.zeros((0, attacked.shape[1]), np.float32)
+        return Stage([], empty, scene.victim, attacked, everything, learned_clean=True)
+    if scene.own_texts is not None:
+        made = scene.own_vectors is None
+        own = _entering(scene, scene.own_texts)[0] if made else np.asarray(scene.own_vectors, np.float32)
+        return Stage(scene.own_texts, own, scene.victim, attacked, everything, plain or not made)
+    if scene.texts is None:
+        raise InputError(
+            "The attacker needs texts to learn from: give a file with texts, or his own with --train FILE."
+        )
+    if attack.needs == "attacked":
+        known = entering if entering is not None else _entering(scene, scene.texts)[0]
+        return Stage(scene.texts, known, scene.victim, attacked, everything, plain)
+    learn, test = split_texts(scene.texts, 0.5, generator(scene.seed))
+    texts, rows = [scene.texts[row] for row in learn], test.astype(np.intp)
+    if scene.released is not None and (scene.victim is None or entering is None):
+        # Without a victim to imitate, somebody else's releases are learned from as they are.
+        return Stage(texts, attacked[learn], None, attacked[test], rows, learned_clean=False)
+    assert entering is not None
+    return Stage(texts, entering[learn], scene.victim, attacked[test], rows, plain)
+
+
+def _known(scene: Scene) -> tuple[Vectors | None, NDArray[np.bool_] | None]:
+    """The vectors of the texts before release, where there is a need and a way to have them."""
+    if scene.vectors is not None:
+        return np.asarray(scene.vectors, np.float32), None
+    if scene.texts is not None and (scene.released is None or scene.embedder is not None):
+        return _entering(scene, scene.texts)
+    return None, None
+
+
+def attack_clean(
+    attack: Attack, fitted: Inverter, scene: Scene, ready: Stage, on_step: OnStep | None = None
+) -> Recovered | None:
+    """The positive control: the same attack, fitted to clean vectors and tried on those of the same rows.
+
+    None where nobody can tell what the clean vectors are.
+    """
+    if scene.vectors is not None:
+        clean = np.asarray(scene.vectors, np.float32)[ready.rows]
+    elif scene.texts is not None and scene.embedder is not None:
+        clean = _encode(scene, [scene.texts[row] for row in ready.rows])
+    else:
+        return None
+    if attack.needs == "nothing":
+        return fitted.recover(clean)
+    if not ready.learned_clean and scene.embedder is None:
+        return None
+    learned = ready.learned_vectors if ready.learned_clean else _encode(scene, ready.learned)
+    return attack.fit(ready.learned, learned, None, on_step=on_step).recover(clean)

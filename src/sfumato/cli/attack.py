@@ -1,0 +1,283 @@
+"""`sfumato attack`: run one attack and show what it recovers."""
+
+from __future__ import annotations
+
+import json as json_format
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.markup import escape
+from rich.progress import Progress
+
+from sfumato.arrays import whole_number
+from sfumato.attacks.base import Attack, OnStep
+from sfumato.attacks.running import Outcome, make_attack, run_attack, settings_of
+from sfumato.attacks.scene import Scene
+from sfumato.attacks.scores import Figure
+from sfumato.cli.options import InputFile, named_concepts
+from sfumato.cli.output import JsonOption, console, progress, write_json
+from sfumato.embedders import load_embedder
+from sfumato.errors import InputError
+from sfumato.evaluation.calibrate import scaled
+from sfumato.inputs import read
+from sfumato.mechanisms import MECHANISMS, Mechanism
+from sfumato.protector import Protector
+from sfumato.saving import load_protector
+
+NAME = "attack"
+EXAMPLE = (
+    "Examples: sfumato attack notes.jsonl --attack tokens --concept location --protector places  |  "
+    "sfumato attack vectors.npy --attack minilm --json read.json"
+)
+DEFAULT_EMBEDDER = "minilm"
+_LIMIT = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    texts: list[str] | None
+    vectors: Any
+    showable: list[bool]
+
+
+def _read(path: Path, limit: int) -> _Rows:
+    """The first rows of a file: texts, vectors, and which of them may be shown."""
+    texts: list[str] = []
+    vectors: list[Any] = []
+    showable: list[bool] = []
+    for batch in read(path):
+        texts += batch.texts or []
+        vectors += [] if batch.vectors is None else [batch.vectors]
+        showable += [value is True for value in batch.columns.get("showable", [False] * len(batch))]
+        if len(showable) >= limit:
+            break
+    rows = np.concatenate(vectors)[:limit] if vectors else None
+    return _Rows(texts[:limit] or None, rows, showable[:limit])
+
+
+def _protector(
+    path: Path | None, mechanism: str | None, epsilon: float | None, ratio: float | None
+) -> Protector | None:
+    """The protector that was named, after checking that the options go together."""
+    if path is not None and mechanism is not None:
+        raise InputError("Give either --protector DIR or --mechanism NAME.")
+    if epsilon is not None and ratio is not None:
+        raise InputError("Give one of --epsilon and --noise-ratio. Found both.")
+    if path is None:
+        if mechanism is None and (epsilon is not None or ratio is not None):
+            raise InputError("--epsilon and --noise-ratio set a mechanism's noise: add --mechanism NAME.")
+        return None
+    made = load_protector(path)
+    return made if epsilon is None and ratio is None else scaled(made, epsilon=epsilon, noise_ratio=ratio)
+
+
+def _mechanism(name: str | None, epsilon: float | None, ratio: float | None, dim: int) -> Mechanism | None:
+    if name is None:
+        return None
+    kind: Any = MECHANISMS.get(name)
+    if name in {"mahalanobis", "suppression"}:
+        raise InputError(f"{name} needs a learned shape. Make a protector with: sfumato learn")
+    if name == "identity":
+        return kind()  # type: ignore[no-any-return]
+    if ratio is not None:
+        return kind.from_noise_ratio(ratio, dim=dim)  # type: ignore[no-any-return]
+    if epsilon is None or kind.strength != "epsilon":
+        raise InputError(f"Say how much noise {name} adds: --noise-ratio R, or --epsilon E.")
+    return kind(epsilon=epsilon)  # type: ignore[no-any-return]
+
+
+def _encoder(made: Protector | None, named: str | None, needed: bool) -> Any:
+    """The victim's encoder: named, the protector's own, or the default where texts have to be embedded."""
+    if named is not None:
+        return load_embedder(named)
+    if made is not None and made.embedder is not None:
+        return made.encoder
+    return load_embedder(DEFAULT_EMBEDDER) if needed else None
+
+
+def _settings(values: list[str] | None) -> dict[str, Any]:
+    """What --set says: NAME=VALUE, the value as JSON or else as it is written."""
+    found: dict[str, Any] = {}
+    for each in values or []:
+        name, equals, value = each.partition("=")
+        if not equals or not name.isidentifier():
+            raise InputError(f"--set has to read NAME=VALUE. Found {each!r:.60}.")
+        try:
+            found[name] = json_format.loads(value)
+        except ValueError:
+            found[name] = value
+    return found
+
+
+def _mover(bar: Progress) -> OnStep:
+    def move(label: str, share: float) -> None:
+        bar.update(bar.task_ids[0], description=label, completed=round(100 * share))
+
+    return move
+
+
+def _show(result: Outcome, rows: _Rows, count: int, everything: bool) -> None:
+    """Print recovered beside true, for rows that may be shown and no other."""
+    screen, shown = console(), 0
+    for place, row in enumerate(result.stage.rows.tolist()):
+        if shown == count:
+            break
+        if not everything and not rows.showable[row]:
+            continue
+        found = result.recovered.rows[place]
+        text = found if isinstance(found, str) else ", ".join(found)
+        screen.print(f"row {row}  read  {escape(text)}", highlight=False)
+        if rows.texts is not None:
+            screen.print(f"row {row}  true  {escape(rows.texts[row])}", highlight=False)
+        shown += 1
+    if not shown:
+        screen.print("No row is marked showable. Add a boolean column `showable`, or --show-texts for all.")
+
+
+def _report(name: str, scene: Scene, result: Outcome) -> None:
+    screen = console()
+    learned = f", fitted to {len(result.stage.learned)} texts" if result.stage.learned else ""
+    screen.print(f"{name}: {len(result.recovered)} rows read{learned}")
+    victim = scene.victim
+    if victim is not None:
+        screen.print(f"released through {victim.guarantee.describe()}")
+    for figure in result.figures:
+        screen.print(_line(figure))
+    if not result.figures:
+        screen.print("The true texts are not known, so nothing can be scored.")
+    if result.control is not None:
+        screen.print(f"positive control, clean vectors: {_line(result.control)}")
+    else:
+        screen.print("No positive control: a low figure may only mean that the attack does not work here.")
+
+
+def _line(figure: Figure) -> str:
+    return f"{figure.metric} {figure.value:.3f}  [{figure.low:.3f}, {figure.high:.3f}]  of {figure.count}"
+
+
+def _plain(value: Any) -> Any:
+    """A setting, ready for JSON; parts such as an encoder go by their name."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    return getattr(value, "name", type(value).__name__)
+
+
+def command(
+    source: InputFile,
+    attack: Annotated[str, typer.Option(metavar="NAME", help="An attack of `sfumato attacks`.")],
+    train: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The attacker's own texts; default: half of those in IN."),
+    ] = None,
+    embeddings: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Somebody else's released vectors of the texts in IN.")
+    ] = None,
+    protector: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="What the vectors are released through.")
+    ] = None,
+    mechanism: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The same, a mechanism of `sfumato mechanisms`.")
+    ] = None,
+    epsilon: Annotated[float | None, typer.Option(help="Its noise, by epsilon.")] = None,
+    noise_ratio: Annotated[float | None, typer.Option(help="Its noise, by length over a vector's.")] = None,
+    embedder: Annotated[str | None, typer.Option(help="The victim's encoder.")] = None,
+    concept: Annotated[str | None, typer.Option(help="A concept of the catalog to look for.")] = None,
+    terms: Annotated[Path | None, typer.Option(metavar="FILE", help="Terms to look for, one a line.")] = None,
+    steps: Annotated[int | None, typer.Option(help="Correction steps, for attacks that have them.")] = None,
+    beam: Annotated[int | None, typer.Option(help="Beam width, for attacks that have one.")] = None,
+    setting: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Any setting of the attack.")
+    ] = None,
+    limit: Annotated[int, typer.Option(help="Most rows read from a file.")] = _LIMIT,
+    seed: Annotated[int, typer.Option(help="Makes the split and the training repeatable.")] = 0,
+    control: Annotated[
+        bool, typer.Option(help="Fit the attack to clean vectors as well, to prove that it works.")
+    ] = True,
+    save: Annotated[Path | None, typer.Option(metavar="DIR", help="Keep the fitted attack.")] = None,
+    load: Annotated[Path | None, typer.Option(metavar="DIR", help="Use a fitted attack.")] = None,
+    show: Annotated[
+        int, typer.Option(metavar="N", help="Print N rows, of those the file marks as showable.")
+    ] = 0,
+    show_texts: Annotated[bool, typer.Option(help="With --show: every row may be printed.")] = False,
+    json: JsonOption = None,
+) -> None:
+    """Run one attack on vectors that are yours, or that you may test, and say what it recovers."""
+    most = whole_number(limit, "--limit", 1, 10**9)
+    made = _protector(protector, mechanism, epsilon, noise_ratio)
+    looked_for = named_concepts([concept] if concept else None, [terms] if terms else None, None)[0] \
+        if concept or terms else None  # fmt: skip
+    rows = _read(source, most)
+    own = None if train is None else _read(train, most)
+    if own is not None and own.texts is None:
+        raise InputError(f"{train} holds no texts. The attacker learns from texts.")
+    released = None if embeddings is None else _read(embeddings, most).vectors
+    scene = _scene(rows, released, own, made, (mechanism, epsilon, noise_ratio), embedder, seed)
+    asked = {key: value for key, value in (("steps", steps), ("beam", beam)) if value is not None}
+    offered = {
+        "seed": seed,
+        "embedder": scene.embedder,
+        "concept": looked_for,
+        "vocabulary": looked_for,
+        "control": control,
+    }
+    attacker = make_attack(attack, {**asked, **_settings(setting)}, offered)
+    with progress("setting up", 100) as bar:
+        result = run_attack(
+            attacker, scene, concept=looked_for, load=load, control=control, on_step=_mover(bar)
+        )
+    _report(attack, scene, result)
+    if show:
+        _show(result, rows, show, show_texts)
+    if save is not None:
+        result.inverter.save(save)
+        console().print(f"Fitted attack: {save}", highlight=False)
+    write_json(json, _record(attack, attacker, result))
+
+
+def _scene(
+    rows: _Rows,
+    released: Any,
+    own: _Rows | None,
+    made: Protector | None,
+    noise: tuple[str | None, float | None, float | None],
+    named: str | None,
+    seed: int,
+) -> Scene:
+    given = [each for each in (released, rows.vectors) if each is not None]
+    encoder = _encoder(made, named, needed=not given or (own is not None and own.vectors is None))
+    victim = made or _mechanism(*noise, given[0].shape[1] if given else encoder.dim)
+    vectors = rows.vectors
+    if released is None and victim is None:  # nobody says what these went through: they are read as they are
+        released, vectors = vectors, None
+    if made is not None and rows.texts is not None and encoder is not None:
+        vectors = None  # as `sfumato protect` does, texts are embedded anew
+    return Scene(
+        texts=rows.texts,
+        vectors=vectors,
+        released=released,
+        victim=victim,
+        embedder=encoder,
+        own_texts=None if own is None else own.texts,
+        own_vectors=None if own is None else own.vectors,
+        seed=seed,
+    )
+
+
+def _record(name: str, attack: Attack, result: Outcome) -> dict[str, Any]:
+    return {
+        "attack": name,
+        "reads": attack.reads,
+        "rows": result.stage.rows.tolist(),
+        "recovered": result.recovered.rows,
+        "scores": result.recovered.scores.tolist(),
+        "figures": [figure.to_dict() for figure in result.figures],
+        "control": None if result.control is None else result.control.to_dict(),
+        "fitted_to": len(result.stage.learned),
+        "settings": {key: _plain(getattr(attack, key)) for key in settings_of(type(attack))},
+        "victim": None if result.stage.victim is None else result.stage.victim.guarantee.to_dict(),
+    }

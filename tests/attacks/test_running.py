@@ -1,0 +1,119 @@
+"""Running any attack of the table: settings by name, figures, scenes and controls."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from sfumato.attacks.base import Attack, Inverter, Recovered
+from sfumato.attacks.classifier import TokenClassifier
+from sfumato.attacks.linkage import Linkage
+from sfumato.attacks.reader import TokenReader
+from sfumato.attacks.running import figures_of, inverter_of, make_attack, run_attack
+from sfumato.attacks.scene import Scene, stage
+from sfumato.embedders import Fake
+from sfumato.errors import InputError, ParameterError
+from sfumato.mechanisms import Laplace
+from sfumato.protector import Protector
+from tests.test_protector import PLACE, sentences
+
+FAKE = Fake(dim=96)
+TEXTS = [text for text in dict.fromkeys(sentences(700)) if PLACE.find(text)][:240]
+QUICK = TokenClassifier(vocabulary=PLACE, hidden=(64,), epochs=15)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parrot(Attack):
+    """Says what it was told to say."""
+
+    said: str = "nothing"
+
+    name, paper, summary, reads = "parrot", "none", "repeats one text", "text"
+
+    def fit(self, texts, vectors, mechanism=None, *, on_step=None) -> Inverter:
+        return None
+
+
+def test_settings_go_by_field_name():
+    made = make_attack("tokens", {"hidden": [9], "epochs": 3}, {"seed": 5, "beam": 4, "embedder": None})
+    assert made == TokenClassifier(hidden=(9,), epochs=3, seed=5)
+    with pytest.raises(ParameterError, match="beam"):
+        make_attack("tokens", {"beam": 4}, {})
+    with pytest.raises(ParameterError, match="epochs"):
+        make_attack("tokens", {"epochs": "many"}, {})
+    assert inverter_of(TokenClassifier) is TokenReader
+    with pytest.raises(InputError, match="cannot be loaded"):
+        inverter_of(Parrot)
+
+
+def test_figures_of_texts_terms_and_rows():
+    said = Recovered(["He left Calder.", "b"], np.ones(2))
+    found = {
+        f.metric: f.value for f in figures_of(Parrot, said, ["he left calder .", "to Fenwick"], concept=PLACE)
+    }
+    assert found == {"token F1": 0.5, "exact match": 0.5, "leakage": 0.5}
+    details = {"probabilities": np.array([[0.9, 0.2], [0.1, 0.3]]), "vocabulary": ["calder", "fenwick"]}
+    terms = Recovered([["calder", "fenwick"], ["fenwick", "calder"]], np.ones(2), details)
+    leakage, confidence = figures_of(TokenClassifier, terms, ["in Calder", "to Calder"])
+    assert leakage.value == 0.5 and confidence.value == pytest.approx(0.5)
+    # Only the rows that were asked count.
+    asked = Recovered(terms.rows, terms.scores, {**details, "asked": np.array([True, False])})
+    assert figures_of(TokenClassifier, asked, ["in Calder", "to Calder"])[0].value == 1.0
+    rows = Recovered(["a", ""], np.ones(2), {"top": np.array([[0, 1], [1, 2]]), "left": np.array([1, 2])})
+    named = {f.metric: f.value for f in figures_of(Linkage, rows, ["a", "c"], known=["a", "b", "c"])}
+    assert named == {"top-1": 0.5, "top-2": 1.0, "exactly one left": 0.5}
+    with pytest.raises(InputError, match="a true text a row"):
+        figures_of(Linkage, rows, ["a"])
+
+
+def test_halves_do_not_meet_and_the_victims_noise_is_not_the_attackers():
+    scene = Scene(texts=TEXTS, victim=Laplace(epsilon=200.0), embedder=FAKE)
+    ready = stage(scene, QUICK)
+    assert len(ready.rows) == pytest.approx(120, abs=30) and ready.learned_clean
+    assert not {TEXTS[row] for row in ready.rows} & set(ready.learned)
+    clean = FAKE.embed([TEXTS[row] for row in ready.rows])
+    assert not np.array_equal(ready.attacked, clean)
+    assert np.array_equal(ready.attacked, stage(scene, QUICK).attacked)
+    known = stage(scene, Linkage())
+    assert known.learned == TEXTS and len(known.rows) == len(TEXTS)
+
+
+def test_neutral_texts_are_learned_from_and_the_control_is_taken_on_clean_ones():
+    protector = Protector(Laplace(epsilon=500.0), FAKE, (PLACE,), neutral=3)
+    scene = Scene(texts=TEXTS, victim=protector, embedder=FAKE)
+    ready = stage(scene, QUICK)
+    assert not ready.learned_clean
+    assert np.array_equal(ready.learned_vectors, protector.prepare(ready.learned).vectors)
+    done = run_attack(QUICK, scene, concept=PLACE)
+    assert done.figures[0].value < 0.4 and done.control.value > 0.8
+    assert done.control.count == done.figures[0].count
+    assert run_attack(QUICK, scene, concept=PLACE, control=False).control is None
+
+
+def test_somebodys_releases_are_leaked_pairs_or_read_with_texts_of_ones_own():
+    clean = FAKE.embed(TEXTS)
+    leaked = stage(Scene(texts=TEXTS, released=clean), QUICK)
+    assert leaked.victim is None and not leaked.learned_clean
+    assert run_attack(QUICK, Scene(texts=TEXTS, released=clean), concept=PLACE).control is None
+    known = run_attack(QUICK, Scene(texts=TEXTS, released=clean, embedder=FAKE), concept=PLACE)
+    assert known.control.value > 0.8
+    own = Scene(released=clean[200:], own_texts=TEXTS[:200], own_vectors=clean[:200])
+    done = run_attack(QUICK, own)
+    assert len(done.recovered) == len(TEXTS) - 200 and not done.figures and done.control is not None
+
+
+@pytest.mark.parametrize(
+    ("scene", "message"),
+    [
+        (Scene(), "nothing to attack"),
+        (Scene(texts=TEXTS), "--embedder"),
+        (Scene(vectors=np.ones((3, 4)) / 2), "--train"),
+        (Scene(texts=TEXTS[:2], released=np.ones((3, 4))), "one text a vector"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_scenes_that_do_not_work_say_why(scene, message):
+    with pytest.raises(InputError, match=message):
+        stage(scene, QUICK)
