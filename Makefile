@@ -1,7 +1,7 @@
 # Sfumato: make help
 
 VENV ?= .venv
-TEST_EXTRAS ?= dev,learn,wordllama,ner,peers,evaluate,mteb
+TEST_EXTRAS ?= dev,learn,wordllama,ner,peers,evaluate,mteb,faiss
 PYTEST ?= -n 2 --dist=worksteal
 DEBIAN := openssl chromium
 

@@ -50,6 +50,8 @@ ORDER = [
     "scale",
     "attacks",
     "evaluation",
+    "records",
+    "auditing",
     "stores",
     "adapters",
     "report",

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from sfumato.version import __version__
 
 if TYPE_CHECKING:
-    from sfumato import accounting, evaluation, mechanisms, randomness, sensitivity
-    from sfumato.accounting import Guarantee, Ledger, Secret, Sticky
+    from sfumato import accounting, attacks, evaluation, mechanisms, randomness, sensitivity
+    from sfumato.accounting import Ledger, Secret
+    from sfumato.auditing import audit
     from sfumato.concepts import Concept
     from sfumato.learning import learn
     from sfumato.protector import Protector
@@ -18,27 +19,26 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Concept": "sfumato.concepts:Concept",
-    "Guarantee": "sfumato.accounting:Guarantee",
     "Ledger": "sfumato.accounting:Ledger",
     "Mask": "sfumato.sensitivity:Mask",
     "Protector": "sfumato.protector:Protector",
     "Secret": "sfumato.accounting:Secret",
-    "Sticky": "sfumato.accounting:Sticky",
+    "audit": "sfumato.auditing:audit",
     "learn": "sfumato.learning:learn",
     "load": "sfumato.saving:load_protector",
 }
-_MODULES = ("accounting", "evaluation", "mechanisms", "randomness", "sensitivity")
+_MODULES = ("accounting", "attacks", "evaluation", "mechanisms", "randomness", "sensitivity")
 
 __all__ = [
     "Concept",
-    "Guarantee",
     "Ledger",
     "Mask",
     "Protector",
     "Secret",
-    "Sticky",
     "__version__",
     "accounting",
+    "attacks",
+    "audit",
     "evaluation",
     "learn",
     "load",

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from sfumato.attacks.base import fresh_releases
-from sfumato.attacks.classifier import LINEAR, TokenClassifier, best_of, split_texts
+from sfumato.attacks.classifier import LINEAR, TokenClassifier, best_of
+from sfumato.attacks.lesson import split_texts
 from sfumato.attacks.perceptron import Perceptron
 from sfumato.attacks.reader import TokenReader, platt
 from sfumato.attacks.scores import calibration_error, top_share

@@ -11,32 +11,25 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.arrays import finite_number, whole_number
 from sfumato.attacks.base import (
     Attack,
-    Control,
     Embeds,
     OnStep,
-    Release,
-    Vectors,
     checked,
-    fresh_releases,
 )
+from sfumato.attacks.lesson import Job, Lesson, split_texts, train_all
 from sfumato.attacks.likelihood import embeds_neutral
-from sfumato.attacks.perceptron import Inputs, Perceptron, Schedule, train
-from sfumato.attacks.reader import TokenReader, platt
-from sfumato.attacks.scores import ranked, top_share
+from sfumato.attacks.perceptron import Inputs, Schedule
+from sfumato.attacks.reader import TokenReader
 from sfumato.attacks.vocabulary import Vocabulary
 from sfumato.concepts.concept import Concept
-from sfumato.concepts.duplicates import near_duplicates, split
 from sfumato.errors import InputError, ParameterError
 from sfumato.mechanisms import Mechanism
 from sfumato.protector import Protector
 from sfumato.randomness import generator
 
-_CONTROL_DRAWS = 2
 _SMALLEST = 10
 
 
@@ -107,44 +100,17 @@ class TokenClassifier(Attack):
     ) -> TokenReader:
         """Train on fresh releases of the vectors; see `Attack.fit`."""
         lesson = self._lesson(texts, vectors, mechanism, on_step)
-        made = lesson.reader(self._members(lesson, on_step))
-        return self._with_control(made, lesson, on_step)
+        return _fit([self], lesson, on_step)[0]
 
-    def _with_control(self, made: TokenReader, lesson: _Lesson, on_step: OnStep | None) -> TokenReader:
-        """Fitted to noise it may read clean vectors badly: the control is the same attack fitted to those."""
-        if lesson.noised:
-            made.control = None
-            if self.control:
-                clean = lesson.without_noise()
-                made.control = clean.reader(self._members(clean, on_step)).control
-        return made
-
-    def _members(self, lesson: _Lesson, on_step: OnStep | None) -> list[Perceptron]:
-        automatic: Inputs = "white" if lesson.noised else "scaled"
+    def _jobs(self, lesson: Lesson) -> list[Job]:
+        automatic: Inputs = "scaled" if lesson.victim is None else "white"
         inputs = automatic if self.inputs == "auto" else self.inputs
         schedule = Schedule(self.hidden, self.epochs, self.batch, self.dropout, self.weight_decay, inputs)
-        members = []
-        for member in range(self.members):
-
-            def on_epoch(epoch: int, member: int = member) -> None:
-                if on_step is not None:
-                    on_step("training", (member + (epoch + 1) / self.epochs) / self.members)
-
-            members.append(
-                train(
-                    lesson.clean,
-                    lesson.held,
-                    lesson.release,
-                    schedule,
-                    self.seed + member,
-                    on_epoch,
-                )
-            )
-        return members
+        return [Job(lesson, schedule, self.seed + member) for member in range(self.members)]
 
     def _lesson(
         self, texts: Sequence[str], vectors: Any, victim: Mechanism | Protector | None, on_step: OnStep | None
-    ) -> _Lesson:
+    ) -> Lesson:
         known, clean = checked(texts, vectors)
         if len(known) < _SMALLEST:
             raise InputError(f"The classifier needs at least {_SMALLEST} texts. Found {len(known)}.")
@@ -166,79 +132,13 @@ class TokenClassifier(Attack):
                     on_step("embedding other terms", 0.0)
                 rows = np.concatenate([rows, np.asarray(self.embedder.embed(made), np.float32)])
                 labels = np.concatenate([labels, vocabulary.table(vocabulary.find(made))])
-        release = fresh_releases(victim, self.seed)
-        return _Lesson(vocabulary, rows, labels, clean[keep], held[keep], release, victim is not None)
+        return Lesson(vocabulary, rows, labels, clean[keep], held[keep], victim, self.seed)
 
     def _substitutes(self, vocabulary: Vocabulary, texts: list[str], rng: np.random.Generator) -> list[str]:
         concept = vocabulary.concept
         if self.embedder is None or concept is None or concept.swap is None or len(vocabulary.terms) < 2:
             return []
         return [concept.substitute(text, rng) for _ in range(self.copies) for text in texts]
-
-
-class _Lesson:
-    """What is learned from, and what is held back to calibrate and choose by."""
-
-    def __init__(
-        self,
-        vocabulary: Vocabulary,
-        clean: Vectors,
-        held: NDArray[np.bool_],
-        tested: Vectors,
-        kept: NDArray[np.bool_],
-        release: Release,
-        noised: bool,
-    ) -> None:
-        self.vocabulary, self.clean, self.held, self.noised = vocabulary, clean, held, noised
-        self.release, self.tested, self.true = release, tested, kept
-        # More than one draw, so that the calibration does not hang on one.
-        self.noisy = np.concatenate([release(tested) for _ in range(_CONTROL_DRAWS)])
-        self.kept = np.tile(kept, (_CONTROL_DRAWS, 1))
-
-    def without_noise(self) -> _Lesson:
-        """The same lesson on clean vectors."""
-        return _Lesson(
-            self.vocabulary, self.clean, self.held, self.tested, self.true, fresh_releases(None), False
-        )
-
-    def reader(self, members: list[Perceptron]) -> TokenReader:
-        """Calibrate the mean of the members on the held-back rows (Platt 1999) and measure the control."""
-        mean = np.mean([member.logits(self.noisy) for member in members], axis=0)
-        slope, shift = platt(mean, self.kept)
-        made = TokenReader(
-            self.vocabulary.terms,
-            tuple(member.rescaled(slope, shift) for member in members),
-            leakage=self.leakage(mean),
-        )
-        rows = self.true.any(axis=1)
-        clean = made.logits(self.tested[rows])
-        made.control = Control("leakage", self._share(clean, self.true[rows]), int(rows.sum()))
-        return made
-
-    def leakage(self, logits: NDArray[np.floating[Any]]) -> float:
-        """Share of terms among the top guesses on held-back rows."""
-        return self._share(logits, self.kept)
-
-    def _share(self, logits: NDArray[np.floating[Any]], kept: NDArray[np.bool_]) -> float:
-        terms = np.array(self.vocabulary.terms, object)
-        truth = [list(terms[row]) for row in kept]
-        return top_share(truth, ranked(logits, list(terms), kept.sum(axis=1).tolist())).value
-
-
-def split_texts(
-    texts: Sequence[str], share: float, rng: np.random.Generator
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Rows to learn from and about `share` of them to test on, with near-duplicates on one side.
-
-    Where nearly all texts are alike, as made-up ones may be, that would leave too few: rows are then drawn
-    one by one.
-    """
-    learn, keep = split(near_duplicates(texts), share, rng)
-    if len(keep) < share * len(texts) / 2:
-        order = rng.permutation(len(texts))
-        cut = min(max(1, round(share * len(texts))), len(texts) - 1)
-        learn, keep = np.sort(order[cut:]), np.sort(order[:cut])
-    return learn, keep
 
 
 LINEAR: dict[str, Any] = {"hidden": (), "inputs": "white", "dropout": 0.0}
@@ -258,9 +158,7 @@ def best_of(
     Its `tried` holds the leakage of each there.
     """
     lesson = attack._lesson(texts, vectors, mechanism, on_step)
-    linear = replace(attack, **LINEAR)
-    network = lesson.reader(attack._members(lesson, on_step))
-    straight = lesson.reader(linear._members(lesson, on_step))
+    network, straight = _fit([attack, replace(attack, **LINEAR)], lesson, on_step)
     readers = {
         "both": lesson.reader([*network.members, *straight.members]),
         "network": network,
@@ -268,4 +166,22 @@ def best_of(
     }
     best = max(readers.values(), key=lambda reader: reader.leakage)
     best.tried = {name: reader.leakage for name, reader in readers.items()}
-    return attack._with_control(best, lesson, on_step)
+    best.control = network.control if mechanism is not None else best.control
+    return best
+
+
+def _fit(attacks: Sequence[TokenClassifier], lesson: Lesson, on_step: OnStep | None) -> list[TokenReader]:
+    """Fit several classifiers to one lesson, and the first of them to clean vectors where there is noise.
+
+    Fitted to noise a classifier may read clean vectors badly, so that is the control of all.
+    """
+    jobs = [attack._jobs(lesson) for attack in attacks]
+    clean = lesson.without_noise() if lesson.victim is not None and attacks[0].control else None
+    extra = [] if clean is None else attacks[0]._jobs(clean)
+    trained = iter(train_all([*(job for each in jobs for job in each), *extra], on_step))
+    readers = [lesson.reader([next(trained) for _ in each]) for each in jobs]
+    if lesson.victim is not None:
+        control = None if clean is None else clean.reader(list(trained)).control
+        for reader in readers:
+            reader.control = control
+    return readers

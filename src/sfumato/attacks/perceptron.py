@@ -36,7 +36,6 @@ PEAK_RATE = 2e-3
 SMALLEST_STEPS = 40
 """Steps an epoch has at least, in smaller batches where there are few texts."""
 _BLOCK = 4096
-_LARGE_LAYER = 1 << 19
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,21 +115,6 @@ def train(
     """
     import torch
 
-    threads = torch.get_num_threads()
-    widths = [clean.shape[1], *schedule.hidden, held.shape[1]]
-    if max(left * right for left, right in pairwise(widths)) < _LARGE_LAYER:
-        # Threads that meet after every small product cost more than they give.
-        torch.set_num_threads(1)
-    try:
-        return _train(clean, held, release, schedule, seed, on_epoch, torch)
-    finally:
-        torch.set_num_threads(threads)
-
-
-def _train(
-    clean: Matrix, held: NDArray[np.bool_], release: Release, schedule: Schedule,
-    seed: int, on_epoch: Callable[[int], object], torch: Any,
-) -> Perceptron:  # fmt: skip
     rng = generator(seed)
     draws = torch.Generator().manual_seed(int(rng.integers(2**62)))
     centre, basis = _basis(release(clean), schedule.inputs)

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.attacks.base import Attack, Inverter, OnStep, Recovered, Vectors
-from sfumato.attacks.classifier import split_texts
+from sfumato.attacks.lesson import split_texts
 from sfumato.attacks.likelihood import Victim, embeds_neutral
 from sfumato.errors import InputError
 from sfumato.mechanisms import Mechanism

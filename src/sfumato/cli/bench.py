@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from sfumato.benchmarks import BenchReport, PeerSpeed
+    from sfumato.benchmarks import BenchReport, PeerSpeed, RewriteSpeed
 
 NAME = "bench"
 EXAMPLE = "Example: sfumato bench laplace polar --dims 384,768 --json bench.json"
@@ -91,6 +91,20 @@ def _peers(out: Console, rows: Sequence[PeerSpeed]) -> None:
         out.print(f"  Printed by {reference.source}, on a machine of theirs: {reference.what}: {figure} us.")
 
 
+def _texts(out: Console, rows: Sequence[RewriteSpeed]) -> None:
+    from sfumato.benchmarks import PAPER_WORDS_A_SECOND
+
+    first = rows[0]
+    title = f"Private text, {first.words:,} words, {first.dim} dimensions, {first.threads} threads"
+    table = _table(title, "budgets", "words/s", "words/processor s", "peak MiB")
+    for row in rows:
+        figures = (row.per_second.median, row.per_processor_second.median, row.peak_mib)
+        table.add_row(row.case, *(f"{figure:,.0f}" for figure in figures))
+    out.print()
+    out.print(table)
+    out.print(f"Printed by STAMP, on a machine of theirs: {PAPER_WORDS_A_SECOND:.0f} words a second.")
+
+
 def _imports(out: Console, report: BenchReport) -> None:
     times = report.imports
     out.print(
@@ -112,11 +126,14 @@ def command(
     rounds: Annotated[int, typer.Option(help="Rounds that count; one more warms up.")] = 7,
     threads: Annotated[int, typer.Option(help="Threads; a second figure uses twice as many.")] = 1,
     peers: Annotated[bool, typer.Option(help="Time the other libraries that are installed.")] = True,
+    text: Annotated[
+        bool | None, typer.Option(help="Time private text.", show_default="unless mechanisms are named")
+    ] = None,
     json: JsonOption = None,
 ) -> None:
     """Time every mechanism beside its floor, beside Laplace and beside the peers that are installed."""
     wanted = _numbers(dims)
-    from sfumato.benchmarks import REFERENCES, bench, compare
+    from sfumato.benchmarks import REFERENCES, bench, compare, rewrite_speeds
 
     with progress("timing", None) as bar:
         task = bar.tasks[0].id
@@ -126,12 +143,18 @@ def command(
 
         report = bench(wanted, rows, rounds, names or None, threads, on_step)
         rivals = compare(rounds=rounds, on_step=on_step) if peers else ()
+        bar.update(task, description="private text")
+        rewriting = rewrite_speeds(rounds) if (not names if text is None else text) else ()
     out = console()
     _speeds(out, report)
     if rivals:
         _peers(out, rivals)
+    if rewriting:
+        _texts(out, rewriting)
     _imports(out, report)
     data = report.to_dict()
+    if rewriting:
+        data["rewriting"] = [row.to_dict() for row in rewriting]
     data["peers"] = [rival.to_dict() for rival in rivals]
     data["references"] = [reference.to_dict() for reference in REFERENCES]
     write_json(json, data)

@@ -1,111 +1,103 @@
-"""`sfumato demo`: protect made-up vectors and show what each mechanism promises and costs."""
+"""`sfumato demo`: the whole story on made-up records: learn, protect, attack, audit, report."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import asdict
+import json
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
+from sfumato.arrays import whole_number
+from sfumato.attacks import ATTACKS
+from sfumato.auditing import AuditSettings, Searches, audit
+from sfumato.auditing.once import Once
+from sfumato.cli.audit import show, teller
 from sfumato.cli.output import console, progress, write_json
-from sfumato.evaluation import measure_noise, neighbours_kept, probe_accuracy
-from sfumato.evaluation.synthetic import PlantedVectors, planted_vectors
+from sfumato.concepts.concept import Concept
+from sfumato.embedders import load_embedder
+from sfumato.embedders.base import Embedder
 from sfumato.files import write_atomic
-from sfumato.mechanisms import Laplace, Mahalanobis, Mechanism, Polar, Projection, Purkayastha, Suppression
-from sfumato.randomness import default_source
-from sfumato.report.chart import Series, line_chart
-from sfumato.report.page import render
+from sfumato.learning import LearnSettings, learn
+from sfumato.protector import Protector
+from sfumato.records import DISEASES, Record, make_records
+from sfumato.report import audit_page
+from sfumato.saving import save_protector
+from sfumato.scale.release import release_file
 
 NAME = "demo"
 EXAMPLE = "Example: sfumato demo -o demo-report"
 
-RATIOS = (0.25, 0.5, 1.0, 1.5, 2.5)
-SHOWN = 1.0
+FAIL_ABOVE = 0.10
+_LEARNED = 0.4
+"""Records to learn from, for each record that is protected."""
 
 
-def _contenders(sample: PlantedVectors) -> dict[str, Callable[[float], Mechanism]]:
-    dim = sample.vectors.shape[1]
-    return {
-        "laplace": lambda ratio: Laplace.from_noise_ratio(ratio, dim=dim),
-        "mahalanobis": lambda ratio: Mahalanobis.from_noise_ratio(ratio, shape=sample.mask),
-        "suppression": lambda ratio: Suppression.from_noise_ratio(ratio, mask=sample.mask, share=0.1),
-        "purkayastha": lambda ratio: Purkayastha.from_noise_ratio(ratio, dim=dim),
-        "polar": lambda ratio: Polar.from_noise_ratio(ratio, dim=dim),
-        "projection": lambda ratio: Projection.from_noise_ratio(ratio, dim=dim, sensitivity="orthonormal"),
-    }
+def _write(path: Path, rows: list[dict[str, Any]]) -> None:
+    write_atomic(path, ("\n".join(json.dumps(row) for row in rows) + "\n").encode())
 
 
-def _row(name: str, mechanism: Mechanism, sample: PlantedVectors) -> dict[str, Any]:
-    released = mechanism.privatize(sample.vectors)
-    return {
-        "mechanism": name,
-        **asdict(measure_noise(mechanism, sample.vectors, released)),
-        "neighbours_kept": neighbours_kept(sample.vectors, released),
-        "concept_read": probe_accuracy(released, sample.concept),
-        "promise": mechanism.guarantee.describe().partition(": ")[2],
-        "guarantee": mechanism.guarantee.to_dict(),
-        "parameters": mechanism.parameters(),
-    }
-
-
-def _print(rows: list[dict[str, Any]], clean: float) -> None:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("mechanism")
-    for column in ("noise ratio", "cosine kept", "neighbours kept", "concept read"):
-        table.add_column(column, justify="right")
-    table.add_column("promise", overflow="fold")
-    for row in rows:
-        table.add_row(
-            row["mechanism"],
-            f"{row['ratio_measured']:.2f}",
-            f"{row['cosine_measured']:.3f}",
-            f"{row['neighbours_kept']:.0%}",
-            f"{row['concept_read']:.0%}",
-            row["promise"],
+def _learn(records: list[Record], embedder: Embedder) -> Protector:
+    concept = Concept.from_terms("disease", DISEASES)
+    with progress("learning", None) as bar:
+        return learn(
+            [record.text for record in records],
+            concept,
+            embedder=embedder,
+            settings=LearnSettings(source="synthetic"),
+            on_step=lambda label, count: bar.advance(bar.task_ids[0], count),
         )
-    console().print(table)
-    console().print(f"Clean vectors: a linear probe reads the planted concept in {clean:.0%} of cases.")
 
 
 def command(
-    out: Annotated[Path, typer.Option("-o", "--out", help="Folder for report.html and report.json.")] = Path(
-        "demo-report"
-    ),
+    out: Annotated[Path, typer.Option("-o", "--out", help="Folder for the report.")] = Path("demo-report"),
+    records: Annotated[int, typer.Option(help="How many records to make and protect.")] = 2000,
+    embedder: Annotated[str, typer.Option(help="The encoder, a name of `sfumato embedders`.")] = "minilm",
+    baselines: Annotated[bool, typer.Option(help="Compare with other defences.")] = True,
+    seed: Annotated[int, typer.Option(help="Makes other records.")] = 0,
 ) -> None:
-    """Protect made-up vectors with every mechanism and write a report; needs no network."""
-    sample = planted_vectors()
-    contenders = _contenders(sample)
-    rows: dict[tuple[str, float], dict[str, Any]] = {}
-    with progress("protecting and probing", len(contenders) * len(RATIOS)) as bar:
-        for name, make in contenders.items():
-            for ratio in RATIOS:
-                rows[name, ratio] = _row(name, make(ratio), sample)
-                bar.advance(bar.task_ids[0])
-    clean = probe_accuracy(sample.vectors, sample.concept)
-    prior = max(sample.concept.mean(), 1 - sample.concept.mean())
-    shown = [rows[name, SHOWN] for name in contenders]
-    lines = [
-        Series(name, [(rows[name, r]["neighbours_kept"], rows[name, r]["concept_read"]) for r in RATIOS])
-        for name in contenders
-    ]
-    page = render(
-        "demo.html.j2",
-        rows=len(sample.vectors),
-        dim=sample.vectors.shape[1],
-        axes=int((sample.mask.scores > 0).sum()),
-        chart=line_chart(
-            lines, "neighbours kept", "concept read by a linear probe", "concept read against utility"
-        ),
-        prior=prior,
-        shown_ratio=SHOWN,
-        table=shown,
-        clean=clean,
-        cipher=default_source().cipher.upper(),
-    )
-    write_json(out / "report.json", {"clean": clean, "prior": float(prior), "releases": list(rows.values())})
-    write_atomic(out / "report.html", page.encode())
-    _print(shown, clean)
-    console().print(f"\nReport: {out / 'report.html'}", highlight=False)
+    """Make up clinic and shop records, hide the diseases in their vectors, attack, and write a report."""
+    whole_number(records, "--records", 200, 100_000)
+    out.mkdir(parents=True, exist_ok=True)
+    ATTACKS.get("tokens")  # says what to install before any work is done
+    encoder = Once(load_embedder(embedder))
+    screen = console()
+
+    made = make_records(records, seed=2 * seed)
+    other = make_records(round(_LEARNED * records), seed=2 * seed + 1)
+    _write(out / "records.jsonl", [record.to_dict() for record in made])
+    searches = [{"text": record.query, "relevant": row} for row, record in enumerate(made)]
+    _write(out / "searches.jsonl", searches)
+    named = sum(bool(record.disease) for record in made)
+    screen.print(f"1. Made up {len(made)} records of a clinic and a shop; {named} name a disease.")
+    screen.print(f"   for example: {made[0].text}", highlight=False, markup=False)
+
+    protector = _learn(other, encoder)
+    save_protector(protector, out / "protector")
+    screen.print(f"2. Learned from {len(other)} other records where diseases live in the vectors.")
+    screen.print(f"   {protector.guarantee.describe()}", highlight=False)
+
+    with progress("releasing", records) as bar:
+        release_file(
+            out / "records.jsonl",
+            out / "released.parquet",
+            protector,
+            restart=True,
+            on_rows=lambda rows: bar.advance(bar.task_ids[0], rows),
+        )
+    screen.print(f"3. Released protected vectors of all {len(made)} records: released.parquet")
+
+    screen.print("4. Attacking them, and other defences for comparison:\n")
+    with progress("auditing", 100) as bar:
+        found = audit(
+            [record.text for record in made],
+            protector=protector,
+            gold=[Searches([record.query for record in made], [[row] for row in range(len(made))])],
+            showable=[True] * len(made),
+            settings=AuditSettings(fail_above=FAIL_ABOVE, baselines=baselines, seed=seed),
+            on_step=teller(bar),
+        )
+    show(found)
+    write_json(out / "report.json", found.to_dict())
+    write_atomic(out / "report.html", audit_page(found, title="Demo on made-up records").encode())
+    screen.print(f"\nReport: {out / 'report.html'}", highlight=False)

@@ -15,8 +15,21 @@ from sfumato.version import __version__
 # Newer versions of typer carry their own copy of click.
 _click: Any = import_module("typer._click.exceptions" if find_spec("typer._click") else "click.exceptions")
 
-COMMANDS = ("demo", "learn", "protect", "verify", "bench", "mechanisms", "embedders", "concepts")
-EPILOG = "Exit codes: 0 success, 1 a failed verdict, 2 bad input."
+COMMANDS = (
+    "demo",
+    "learn",
+    "protect",
+    "attack",
+    "audit",
+    "rewrite",
+    "verify",
+    "bench",
+    "mechanisms",
+    "attacks",
+    "embedders",
+    "concepts",
+)
+EPILOG = "Exit codes: 0 success, 1 a failed verdict, 2 bad input, 3 no verdict."
 
 app = typer.Typer(
     name="sfumato",

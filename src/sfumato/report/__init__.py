@@ -1,1 +1,5 @@
-"""Reports: figures as one self-contained HTML page."""
+"""Reports: an audit as one self-contained HTML page."""
+
+from sfumato.report.audit_page import audit_page
+
+__all__ = ["audit_page"]

@@ -95,8 +95,16 @@ def _attacked(quick: bool, make: Make, variant: str = "") -> Iterator[Case]:
         yield Case(make(epsilon), COMMON, "bits", variant)
 
 
+def _spoken(make: Make) -> Iterator[Case]:
+    """Words decoded from releases of a mechanism that private text can use."""
+    for dim in SMALL[1:]:
+        for epsilon in (1.0, 3.0):
+            yield Case(make(epsilon), dim, "tokens", "token channel")
+
+
 def _laplace(quick: bool) -> Iterator[Case]:
     yield from _everywhere(quick, lambda epsilon: Laplace(epsilon=epsilon), SMALL)
+    yield from _spoken(lambda epsilon: Laplace(epsilon=epsilon))
 
 
 def mask_scores(dim: int, floor: float = 0.05) -> Floats:
@@ -141,12 +149,14 @@ def _mahalanobis(quick: bool) -> Iterator[Case]:
 
 def _purkayastha(quick: bool) -> Iterator[Case]:
     yield from _everywhere(quick, lambda epsilon: Purkayastha(epsilon=epsilon), SMALL[1:])
+    yield from _spoken(lambda epsilon: Purkayastha(epsilon=epsilon))
     # Weights that are not kept in logarithms vanish here.
     yield Case(Purkayastha(epsilon=1000.0), LARGE, "law")
 
 
 def _polar(quick: bool) -> Iterator[Case]:
     yield from _everywhere(quick, lambda epsilon: Polar(epsilon=epsilon), SMALL[1:], "direction")
+    yield from _spoken(lambda epsilon: Polar(epsilon=epsilon))
     yield Case(Polar(epsilon=1000.0), LARGE, "law", "direction")
     for dim in SMALL[1:]:
         yield Case(Polar(epsilon=1.0, radius_epsilon=1.0), dim, "epsilon", "with radius")

@@ -6,8 +6,9 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-Layer = Literal["epsilon", "law", "bits", "cases"]
-"""epsilon: loss in few dimensions; law: goodness of fit; bits: low-order bits; cases: what is checked."""
+Layer = Literal["epsilon", "tokens", "law", "bits", "cases"]
+"""epsilon: loss in few dimensions; tokens: loss of words decoded from releases; law: goodness of fit;
+bits: low-order bits; cases: what is checked."""
 
 ALPHA = 1e-9
 """Chance of a false alarm in one check: a run makes some hundreds, so a thousand runs stay silent."""

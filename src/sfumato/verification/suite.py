@@ -18,6 +18,7 @@ from sfumato.verification.cases import CASES, Case, cases_of
 from sfumato.verification.epsilon import check_epsilon
 from sfumato.verification.fit import check_law
 from sfumato.verification.report import Row, Verification
+from sfumato.verification.tokens import check_tokens
 
 OnStep = Callable[[int, int, str], None]
 """Called with (checks done, checks in all, what comes next)."""
@@ -28,6 +29,8 @@ class Sizes:
     """How many samples each layer takes."""
 
     epsilon: int = 100_000
+    tokens: int = 20_000
+    """Draws of each word of a small vocabulary."""
     law_small: int = 50_000
     law_rows: int = 20_000
     law_numbers: int = 7_680_000
@@ -41,7 +44,7 @@ class Sizes:
 
 
 FULL = Sizes()
-QUICK = Sizes(epsilon=20_000, law_small=10_000, law_rows=4_000, releases=25)
+QUICK = Sizes(epsilon=20_000, tokens=5_000, law_small=10_000, law_rows=4_000, releases=25)
 
 
 def _plan(names: Sequence[str | Mechanism] | None, quick: bool) -> tuple[list[Case], list[Row]]:
@@ -73,6 +76,8 @@ def _check(case: Case, sizes: Sizes, source: Source, rng: np.random.Generator) -
     try:
         if case.layer == "epsilon":
             return check_epsilon(case, sizes.epsilon, source)
+        if case.layer == "tokens":
+            return check_tokens(case, sizes.tokens, source)
         if case.layer == "law":
             return check_law(case, sizes.law(case.dim), source, rng)
         return check_bits(case, sizes.releases, sizes.candidates, source, rng)

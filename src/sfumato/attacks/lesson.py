@@ -1,0 +1,129 @@
+"""What a token classifier learns from, what is held back, and training several networks side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.attacks.base import Control, OnStep, Vectors, fresh_releases
+from sfumato.attacks.likelihood import Victim
+from sfumato.attacks.perceptron import Perceptron, Schedule, train
+from sfumato.attacks.reader import TokenReader, platt
+from sfumato.attacks.scores import ranked, top_share
+from sfumato.attacks.vocabulary import Vocabulary
+from sfumato.concepts.duplicates import near_duplicates, split
+
+_DRAWS = 2
+_SIDE_BY_SIDE = 2
+
+
+class Lesson:
+    """What is learned from, and what is held back to calibrate and choose by."""
+
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        clean: Vectors,
+        held: NDArray[np.bool_],
+        tested: Vectors,
+        kept: NDArray[np.bool_],
+        victim: Victim,
+        seed: int,
+    ) -> None:
+        self.vocabulary, self.clean, self.held = vocabulary, clean, held
+        self.tested, self.true, self.victim, self.seed = tested, kept, victim, seed
+        release = fresh_releases(victim, seed)
+        # More than one draw, so that the calibration does not hang on one.
+        self.noisy = np.concatenate([release(tested) for _ in range(_DRAWS)])
+        self.kept = np.tile(kept, (_DRAWS, 1))
+
+    def without_noise(self) -> Lesson:
+        """The same lesson on clean vectors."""
+        return Lesson(self.vocabulary, self.clean, self.held, self.tested, self.true, None, self.seed)
+
+    def reader(self, members: list[Perceptron]) -> TokenReader:
+        """Calibrate the mean of the members on the held-back rows (Platt 1999) and measure the control."""
+        mean = np.mean([member.logits(self.noisy) for member in members], axis=0)
+        slope, shift = platt(mean, self.kept)
+        made = TokenReader(
+            self.vocabulary.terms,
+            tuple(member.rescaled(slope, shift) for member in members),
+            leakage=self.leakage(mean),
+        )
+        rows = self.true.any(axis=1)
+        clean = made.logits(self.tested[rows])
+        made.control = Control("leakage", self._share(clean, self.true[rows]), int(rows.sum()))
+        return made
+
+    def leakage(self, logits: NDArray[np.floating[Any]]) -> float:
+        """Share of terms among the top guesses on held-back rows."""
+        return self._share(logits, self.kept)
+
+    def _share(self, logits: NDArray[np.floating[Any]], kept: NDArray[np.bool_]) -> float:
+        terms = np.array(self.vocabulary.terms, object)
+        truth = [list(terms[row]) for row in kept]
+        return top_share(truth, ranked(logits, list(terms), kept.sum(axis=1).tolist())).value
+
+
+def split_texts(
+    texts: Sequence[str], share: float, rng: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Rows to learn from and about `share` of them to test on, with near-duplicates on one side.
+
+    Where nearly all texts are alike, as made-up ones may be, that would leave too few: rows are then drawn
+    one by one.
+    """
+    learn, keep = split(near_duplicates(texts), share, rng)
+    if len(keep) < share * len(texts) / 2:
+        order = rng.permutation(len(texts))
+        cut = min(max(1, round(share * len(texts))), len(texts) - 1)
+        learn, keep = np.sort(order[cut:]), np.sort(order[:cut])
+    return learn, keep
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One network to be trained; its noise and its start come from `seed` alone."""
+
+    lesson: Lesson
+    schedule: Schedule
+    seed: int
+
+
+def train_all(jobs: Sequence[Job], on_step: OnStep | None) -> list[Perceptron]:
+    """Train networks, two side by side, each in a thread of its own."""
+    total, done = sum(job.schedule.epochs for job in jobs), [0] * len(jobs)
+    # Made here: a seed's warning cannot be silenced in one thread alone.
+    releases = [fresh_releases(job.lesson.victim, job.seed + 1) for job in jobs]
+
+    def work(number: int) -> Perceptron:
+        job = jobs[number]
+
+        def on_epoch(epoch: int) -> None:
+            done[number] = epoch + 1
+            if on_step is not None:
+                on_step("training", sum(done) / total)
+
+        return train(job.lesson.clean, job.lesson.held, releases[number], job.schedule, job.seed, on_epoch)
+
+    with _single_threads(), ThreadPoolExecutor(_SIDE_BY_SIDE) as pool:
+        return list(pool.map(work, range(len(jobs))))
+
+
+@contextmanager
+def _single_threads() -> Iterator[None]:
+    """Keep torch to one thread each: those that meet after every small product cost more than they give."""
+    import torch
+
+    allowed = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(allowed)

@@ -1,0 +1,19 @@
+"""Audits: how much do these vectors leak, what are they still good for, and is that within the limit?"""
+
+from sfumato.auditing.result import Audit
+from sfumato.auditing.run import audit
+from sfumato.auditing.settings import SUITES, AuditSettings, Suite
+from sfumato.auditing.utility import ScoredPairs, Searches
+from sfumato.auditing.verdict import EXIT_CODES, Verdict
+
+__all__ = [
+    "EXIT_CODES",
+    "SUITES",
+    "Audit",
+    "AuditSettings",
+    "ScoredPairs",
+    "Searches",
+    "Suite",
+    "Verdict",
+    "audit",
+]

@@ -1,0 +1,142 @@
+"""What else could be done, at which price: baselines attacked and used like the defence that is audited."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sfumato.auditing.material import Material
+from sfumato.auditing.reading import Scale, attack, leakage
+from sfumato.auditing.settings import Suite
+from sfumato.auditing.target import DefenceTarget
+from sfumato.auditing.utility import Yardstick
+from sfumato.errors import InputError
+from sfumato.evaluation.baselines import BASELINES, Sample
+from sfumato.evaluation.bootstrap import Interval
+from sfumato.evaluation.defence import Defence
+from sfumato.evaluation.utility import Utility
+
+MATCHED = 0.95
+"""Share of clean utility at which defences are compared."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BaselineRow:
+    """One setting of one baseline."""
+
+    name: str
+    setting: str
+    released: float
+    excess: float | None
+    interval: Interval | None
+    utility: Utility
+    guarantee: str
+    """What it promises, in one sentence."""
+    keyed: bool
+    """Whether it rests on a key; the attacker then had texts of his own stored under it."""
+
+    @property
+    def label(self) -> str:
+        """Name and setting."""
+        return f"{self.name}, {self.setting}" if self.setting else self.name
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "name": self.name,
+            "setting": self.setting,
+            "released": self.released,
+            "excess": self.excess,
+            "interval": None if self.interval is None else list(self.interval),
+            "utility": plain_utility(self.utility),
+            "guarantee": self.guarantee,
+            "keyed": self.keyed,
+        }
+
+
+def plain_utility(found: Utility) -> dict[str, Any]:
+    """Plain values for JSON."""
+    return found.to_dict() | {"interval": None if found.interval is None else list(found.interval)}
+
+
+def installed_baselines(names: Iterable[str] | None) -> tuple[list[str], list[tuple[str, str]]]:
+    """The baselines that can be run, and why the others cannot."""
+    wanted = BASELINES.names() if names is None else tuple(names)
+    able = [name for name in wanted if BASELINES.installed(name)]
+    return able, [(name, BASELINES.install_line(name)) for name in wanted if name not in able]
+
+
+def compare(
+    material: Material,
+    names: Sequence[str],
+    scale: Scale,
+    yardstick: Yardstick,
+    suite: Suite,
+    *,
+    seed: int,
+    on_step: Callable[[str], object],
+) -> list[BaselineRow]:
+    """Fit baselines on texts that are not attacked, then attack and use every setting of each.
+
+    Args:
+        material: texts and vectors.
+        names: which baselines.
+        scale: the attack, with its control and floor.
+        yardstick: how utility is measured.
+        suite: how much of everything.
+        seed: of the attack and the noise.
+        on_step: hears of every baseline before it begins.
+    """
+    if material.embedder is None:
+        raise InputError("Baselines embed texts of their own. Name the encoder with --embedder.")
+    attacked = set(material.attacked.tolist())
+    own = np.array([row for row in range(len(material.texts)) if row not in attacked], np.intp)
+    sample = Sample(
+        [material.texts[row] for row in own],
+        material.clean[own],
+        material.concept,
+        material.embedder,
+        None if material.spans is None else [material.spans[row] for row in own],
+        seed,
+    )
+    rows = []
+    for name in names:
+        on_step(name)
+        for defence in BASELINES.get(name)().fit(sample):
+            rows.append(_row(defence, material, scale, yardstick, suite, seed))
+    return rows
+
+
+def _row(
+    defence: Defence, material: Material, scale: Scale, yardstick: Yardstick, suite: Suite, seed: int
+) -> BaselineRow:
+    target = DefenceTarget(defence, material, draws=suite.draws, seed=seed)
+    reading = attack(scale.instrument, material, target, 1, query=True, seed=seed)
+    found = leakage(scale, reading, material)
+    return BaselineRow(
+        name=defence.name,
+        setting=defence.setting,
+        released=found.released,
+        excess=found.excess,
+        interval=found.interval,
+        utility=yardstick.measure(target),
+        guarantee=defence.guarantee.describe(),
+        keyed=defence.key is not None,
+    )
+
+
+def matched(rows: Sequence[BaselineRow], excess: float | None, kept: float | None) -> dict[str, Any]:
+    """The lowest excess leakage among what keeps enough utility, beside that of the audited release."""
+    able = [row for row in rows if row.excess is not None and (row.utility.kept or 0.0) >= MATCHED]
+    best = min(able, key=lambda row: row.excess or 0.0, default=None)
+    ours = excess is not None and kept is not None and kept >= MATCHED
+    return {
+        "at_least": MATCHED,
+        "audited": {"excess": excess, "kept": kept} if ours else None,
+        "baseline": None
+        if best is None
+        else {"name": best.label, "excess": best.excess, "kept": best.utility.kept},
+    }

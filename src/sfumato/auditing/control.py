@@ -1,0 +1,31 @@
+"""The positive control: an attack that cannot read clean vectors proves nothing about released ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sfumato.evaluation.bootstrap import Interval, Resampling, percentile_interval, resampled_sums
+from sfumato.evaluation.privacy import Hits, pool
+
+MARGIN = 0.05
+"""Share of the sensitive terms by which the control has to lie above floor and prior, with confidence."""
+
+
+def gap(higher: Hits | Sequence[Hits], lower: Hits | Sequence[Hits], how: Resampling) -> Interval | None:
+    """The interval of a difference of two leakages; the same rows are drawn for both."""
+    one, other = pool(higher), pool(lower)
+    sums = resampled_sums(np.stack([one.found, one.total, other.found, other.total], axis=1), how)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        draws = sums[:, 0] / sums[:, 1] - sums[:, 2] / sums[:, 3]
+    return percentile_interval(draws, how.coverage)
+
+
+def works(control: Sequence[Hits], floor: Sequence[Hits], prior: Hits, how: Resampling) -> bool:
+    """Whether an attack reads clearly more from clean vectors than there is to guess without them."""
+    for below in (floor, prior):
+        found = gap(control, below, how)
+        if found is None or found[0] < MARGIN:
+            return False
+    return True

@@ -1,0 +1,88 @@
+"""Whose record is it: linkage among known texts, and what the low-order bits give away."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sfumato.attacks.bits import Bits
+from sfumato.attacks.linkage import Linkage
+from sfumato.attacks.scores import share
+from sfumato.auditing.material import Material, Rows, Vectors
+from sfumato.auditing.rows import AttackRow, LeftOut, row_of
+from sfumato.auditing.settings import Suite
+from sfumato.auditing.target import DefenceTarget, FixedTarget, Target, Victim
+from sfumato.evaluation.privacy import Hits
+from sfumato.randomness import generator
+
+LINKAGE = "Which of the known texts is this vector of?"
+BITS = "Do the low-order bits of the numbers alone name the text?"
+_APART = "It names a known text and not the concept, so the verdict does not rest on it."
+
+
+def linkage_row(material: Material, target: Target, suite: Suite, *, seed: int) -> AttackRow:
+    """Tell some of the attacked texts apart among the whole pool; chance is one in as many."""
+    rows = _some(material, suite.linked, seed)
+    entering, victim = _entering(material, target)
+    linker = Linkage(seed=seed).fit(material.texts, entering, victim)
+    clean = Linkage(seed=seed).fit(material.texts, material.clean)
+    total = np.ones(len(rows))
+
+    def hits(ranks: object) -> Hits:
+        return Hits((np.asarray(ranks) == 0).astype(np.float64), total)
+
+    chance = Hits(total / len(material.texts), total)
+    return row_of(
+        "linkage",
+        "row",
+        LINKAGE,
+        control=[hits(clean.rank_of(material.clean[rows], rows))],
+        floor=[chance],
+        prior=chance,
+        released=[hits(linker.rank_of(target.documents(draw)[rows], rows)) for draw in range(target.draws)],
+        how=material.resampling(_positions(material, rows)),
+        counts=False,
+        note=f"Among {len(material.texts)} texts. {_APART}",
+    )
+
+
+def bits_row(material: Material, target: Target, suite: Suite, *, seed: int) -> AttackRow:
+    """Rule known texts out by floating-point arithmetic; the control is plain float32 noise."""
+    rows = _some(material, suite.linked, seed)
+    entering, victim = _entering(material, target)
+    reader = Bits(seed=seed).fit(material.texts, entering, victim)
+    found = reader.recover(target.documents()[rows]).details["index"]
+    figure = share("named", int((found == rows).sum()), len(rows))
+    control = reader.control
+    proof = 0.0 if control is None else control.value
+    return AttackRow(
+        name="bits",
+        reads="row",
+        question=BITS,
+        control=proof,
+        floor=0.0,
+        prior=0.0,
+        released=figure.value,
+        excess=figure.value / proof if proof else None,
+        interval=(figure.low / proof, figure.high / proof) if proof else None,
+        works=proof > 0.5,
+        counts=False,
+        rows=figure.count,
+        note=f"Its control is float32 noise that is simply added. {_APART}",
+    )
+
+
+def _some(material: Material, most: int, seed: int) -> Rows:
+    return np.sort(generator(seed).permutation(material.attacked)[:most])
+
+
+def _positions(material: Material, rows: Rows) -> Rows:
+    place = {row: position for position, row in enumerate(material.rows.tolist())}
+    return np.array([place[row] for row in rows.tolist()], np.intp)
+
+
+def _entering(material: Material, target: Target) -> tuple[Vectors, Victim]:
+    if isinstance(target, DefenceTarget):
+        return target.entering, target.defence.mechanism
+    if isinstance(target, FixedTarget) and target.vectors.shape != material.clean.shape:
+        raise LeftOut("the vectors have another dimension than clean ones, and nobody says why")
+    return material.clean, None

@@ -1,0 +1,89 @@
+"""The worst case: an attacker who knows each text but for its term, and everything about the release."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+
+from sfumato.attacks.informed import Informed
+from sfumato.auditing.material import Material, Rows, Vectors
+from sfumato.auditing.rows import AttackRow, LeftOut, row_of
+from sfumato.auditing.settings import Suite
+from sfumato.auditing.target import FixedTarget, Target, Victim
+from sfumato.concepts.concept import Concept
+from sfumato.evaluation.privacy import Hits, count_leaked, count_prior
+from sfumato.randomness import generator
+
+NAME = "informed"
+QUESTION = "Knowing the text but for the term: which term was it?"
+LEAST = 10
+
+
+def informed_row(material: Material, target: Target, suite: Suite, *, counts: bool, seed: int) -> AttackRow:
+    """Ask the informed attacker about some of the attacked texts.
+
+    His floor is chance: he weighs all candidates alike, so without a vector he is right one time in k.
+    """
+    if material.embedder is None:
+        raise LeftOut("it embeds every candidate, and there is no encoder")
+    if material.concept.source == "spans":
+        raise LeftOut("the spans come with the data, so texts with another term have none")
+    if target.documents().shape[1] != material.clean.shape[1] and isinstance(target, FixedTarget):
+        raise LeftOut("the vectors have another dimension than clean ones, and nobody says why")
+    terms = _candidates(material, suite.candidates)
+    asked = _asked(material, terms, suite.informed, seed)
+    texts = [material.texts[row] for row in material.attacked[asked]]
+    truth = [material.truth[position] for position in asked]
+    attack = Informed(
+        concept=Concept.from_terms(material.concept.name, terms), embedder=material.embedder, seed=seed
+    )
+
+    def hits(victim: Victim, entering: Vectors, releases: list[Vectors]) -> list[Hits]:
+        reader = attack.fit(texts, entering, victim)
+        return [count_leaked(truth, reader.recover(release).rows) for release in releases]
+
+    rows = material.attacked[asked]
+    clean = material.clean[rows]
+    vectors, victim = target.learning(rows)
+    releases = [target.documents(draw)[rows] for draw in range(target.draws)]
+    fixed = isinstance(target, FixedTarget)
+    total = np.ones(len(asked))
+    note = f"He chooses among {len(terms)} terms; his floor is chance."
+    if fixed:
+        note += " What was done to the vectors is not known, so he takes the nearest candidate."
+    return row_of(
+        NAME,
+        "terms",
+        QUESTION,
+        control=hits(None, clean, [clean]),
+        floor=[Hits(total / len(terms), total)],
+        prior=count_prior(truth, material.known),
+        released=hits(victim, clean if fixed else vectors, releases),
+        how=material.resampling(material.test[asked]),
+        counts=counts,
+        note=note,
+    )
+
+
+def _candidates(material: Material, most: int) -> list[str]:
+    counts = Counter(term for terms in material.terms for term in terms)
+    known = [term.lower() for term in material.vocabulary.terms]
+    order = sorted(known, key=lambda term: (-counts[term], term))
+    if len(order) < 2:
+        raise LeftOut("there is one term only, so there is nothing to choose from")
+    return sorted(order[:most])
+
+
+def _asked(material: Material, terms: list[str], most: int, seed: int) -> Rows:
+    """Positions among the attacked texts that hold one of the terms and nothing else of the concept."""
+    alone = [position for position, held in enumerate(material.truth) if len(held) == 1 and held[0] in terms]
+    texts = [material.texts[row] for row in material.attacked[alone]]
+    able = [
+        position
+        for position, text in zip(alone, texts, strict=True)
+        if len(material.vocabulary.terms_in(text)) == 1
+    ]
+    if len(able) < LEAST:
+        raise LeftOut(f"only {len(able)} of the attacked texts hold one term and no other")
+    return np.sort(generator(seed).permutation(np.array(able, np.intp))[:most])

@@ -1,0 +1,163 @@
+"""Attacks that read the concept: each beside its control, its floor and its prior, on the same texts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from sfumato.attacks import ATTACKS
+from sfumato.attacks.base import Embeds
+from sfumato.attacks.running import make_attack
+from sfumato.auditing.material import Material, Vectors
+from sfumato.auditing.settings import Suite
+from sfumato.auditing.target import Target, Victim
+from sfumato.evaluation.leakage import Leakage, measure_leakage
+from sfumato.evaluation.privacy import Hits, count_leaked
+
+Guesses = Sequence[str] | Sequence[Sequence[str]]
+"""A text a row, or terms with the likeliest first."""
+Read = Callable[[Vectors], Guesses]
+Fit = Callable[[Sequence[str], Vectors, Victim, "Embeds | None", int], Read]
+"""Texts of the attacker's own, their vectors, the victim, its encoder if it may be queried, and a seed."""
+Tell = Callable[[str, float], object]
+"""What is going on, and which share of it is done."""
+
+_LISTED = 3
+"""Terms a row names at least, to be shown where it may be shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Instrument:
+    """One attack that names terms or writes texts."""
+
+    name: str
+    reads: Literal["terms", "text"]
+    fit: Fit
+    learns: bool = True
+    """Whether it is trained; one that is not cannot adapt to a defence."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scale:
+    """What an attack gets without any defence, and what it gets where there is nothing to find."""
+
+    instrument: Instrument
+    control: list[Hits]
+    floor: list[Hits]
+    prior: Hits
+    measured_floor: bool
+    """False where no encoder could embed texts without the concept; the prior then stands in."""
+    clean: Guesses
+    """What it read from clean vectors, in its first run."""
+    bare: Guesses | None
+    """What it read where the concept had been removed."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reading:
+    """What an attack read from releases."""
+
+    hits: list[Hits]
+    guesses: Guesses
+    """Of the first release and run."""
+
+
+def tokens(suite: Suite, material: Material, on_step: Tell | None = None) -> Instrument:
+    """The token classifier: a network, a linear one and their mean; what leaks most on held-back texts."""
+
+    def fit(
+        texts: Sequence[str], vectors: Vectors, victim: Victim, embedder: Embeds | None, seed: int
+    ) -> Read:
+        from sfumato.attacks.classifier import TokenClassifier, best_of
+
+        attack = TokenClassifier(
+            vocabulary=material.vocabulary,
+            embedder=embedder,
+            copies=suite.copies,
+            epochs=suite.epochs,
+            seed=seed,
+        )
+        reader = best_of(attack, texts, vectors, victim, on_step=on_step)
+        most = max(_LISTED, max(len(terms) for terms in material.truth))
+        return lambda released: reader.top(released, min(most, len(reader.vocabulary)))
+
+    return Instrument("tokens", "terms", fit)
+
+
+def named(name: str, material: Material, on_step: Tell | None = None) -> Instrument:
+    """Any other attack of the table that names terms or writes texts."""
+    kind: Any = ATTACKS.get(name)
+
+    def fit(
+        texts: Sequence[str], vectors: Vectors, victim: Victim, embedder: Embeds | None, seed: int
+    ) -> Read:
+        offered = {"seed": seed, "embedder": embedder, "vocabulary": material.vocabulary}
+        attack = make_attack(name, {}, offered)
+        if kind.needs == "nothing":
+            texts, vectors = [], vectors[:0]
+        fitted = attack.fit(texts, vectors, victim, on_step=on_step)
+        return lambda released: fitted.recover(released).rows
+
+    return Instrument(name, kind.reads, fit, learns=kind.needs == "texts")
+
+
+def calibrate(instrument: Instrument, material: Material, seeds: int, *, query: bool, seed: int) -> Scale:
+    """Run an attack where nothing is protected, and where the concept is not there.
+
+    Args:
+        instrument: the attack.
+        material: texts and vectors.
+        seeds: how many runs.
+        query: whether the attacker may query the encoder.
+        seed: of the first run.
+    """
+    texts = [material.texts[row] for row in material.learned]
+    encoder = material.embedder if query else None
+    control: list[Hits] = []
+    floor: list[Hits] = []
+    clean: Guesses = []
+    bare: Guesses | None = None
+    for run in range(seeds):
+        read = instrument.fit(texts, material.clean[material.learned], None, encoder, seed + run)
+        found = read(material.clean[material.attacked])
+        control.append(count_leaked(material.truth, found))
+        clean = clean or found
+        if material.removed is not None:
+            # No substitutes here: another term put in and taken out again leaves the same text.
+            read = instrument.fit(texts, material.removed[material.learn], None, None, seed + run)
+            found = read(material.removed[material.test])
+            floor.append(count_leaked(material.truth, found))
+            bare = bare or found
+    prior = material.prior()
+    return Scale(instrument, control, floor or [prior], prior, bool(floor), clean, bare)
+
+
+def attack(
+    instrument: Instrument, material: Material, target: Target, seeds: int, *, query: bool, seed: int
+) -> Reading:
+    """Run an attack on a target; one that learns is trained on fresh releases."""
+    texts = [material.texts[row] for row in material.learned]
+    vectors, victim = target.learning(material.learned)
+    hits: list[Hits] = []
+    guesses: Guesses = []
+    for run in range(seeds):
+        encoder = material.embedder if query else None
+        read = instrument.fit(texts, vectors, victim, encoder, seed + run)
+        for draw in range(target.draws):
+            found = read(target.documents(draw)[material.attacked])
+            hits.append(count_leaked(material.truth, found))
+            guesses = guesses or found
+    return Reading(hits, guesses)
+
+
+def leakage(scale: Scale, reading: Reading, material: Material) -> Leakage:
+    """The attack's figures with their intervals."""
+    return measure_leakage(
+        control=scale.control,
+        floor=scale.floor,
+        released=reading.hits,
+        prior=scale.prior,
+        attack=scale.instrument.name,
+        how=material.resampling(),
+    )

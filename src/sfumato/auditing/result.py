@@ -1,0 +1,88 @@
+"""What an audit found, ready for JSON and for the page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from sfumato.auditing.comparison import BaselineRow, matched, plain_utility
+from sfumato.auditing.rows import AttackRow
+from sfumato.auditing.verdict import Verdict
+from sfumato.evaluation.utility import Utility
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Audit:
+    """Verdict, attacks, utility and baselines; it holds no text but those that were said to be showable."""
+
+    verdict: Verdict
+    attacks: tuple[AttackRow, ...]
+    worst_case: AttackRow | None
+    """The informed attacker; None where he could not be asked."""
+    left_out: tuple[tuple[str, str], ...]
+    """Attacks and baselines that were not run, and why."""
+    utilities: tuple[Utility, ...]
+    """The first one is the one to look at."""
+    baselines: tuple[BaselineRow, ...]
+    guarantee: dict[str, Any]
+    noise: dict[str, float | None]
+    """`ratio` of the noise's length to a vector's, and the `cosine` kept, before any filter."""
+    terms: tuple[dict[str, Any], ...]
+    """Leakage of each term: control, floor and released; `term` is None where its name is private."""
+    examples: tuple[dict[str, Any], ...] = ()
+    """Showable texts beside what was read of them."""
+    notes: tuple[str, ...] = ()
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def outcome(self) -> str:
+        """pass, fail or refused."""
+        return self.verdict.outcome
+
+    @property
+    def exit_code(self) -> int:
+        """0 pass, 1 fail, 3 refused."""
+        return self.verdict.exit_code
+
+    @property
+    def excess(self) -> float | None:
+        """Excess leakage by the attack the verdict rests on."""
+        return None if self.verdict.row is None else self.verdict.row.excess
+
+    @property
+    def utility(self) -> Utility:
+        """The main measure of utility."""
+        return self.utilities[0]
+
+    def matched(self) -> dict[str, Any]:
+        """The lowest excess leakage of what keeps 95 % of clean utility."""
+        return matched(self.baselines, self.excess, self.utility.kept)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON; docs/audit-schema.json says what they are."""
+        row = self.verdict.row
+        return {
+            "verdict": self.verdict.outcome,
+            "reason": self.verdict.reason,
+            "leakage": None if row is None else _leakage(row),
+            "worst_case": None if self.worst_case is None else _leakage(self.worst_case),
+            "utility": plain_utility(self.utility),
+            "utilities": [plain_utility(each) for each in self.utilities],
+            "attacks": [each.to_dict() for each in self.attacks],
+            "left_out": [{"name": name, "reason": reason} for name, reason in self.left_out],
+            "baselines": [each.to_dict() for each in self.baselines],
+            "matched": self.matched() if self.baselines else None,
+            "guarantee": self.guarantee,
+            "noise": self.noise,
+            "terms": list(self.terms),
+            "examples": list(self.examples),
+            "notes": list(self.notes),
+            "settings": self.settings,
+        }
+
+
+def _leakage(row: AttackRow) -> dict[str, Any]:
+    names = ("control", "floor", "prior", "released", "excess")
+    values: dict[str, Any] = {name: getattr(row, name) for name in names}
+    interval = None if row.interval is None else list(row.interval)
+    return values | {"attack": row.name, "interval": interval}

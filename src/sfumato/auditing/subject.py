@@ -1,0 +1,158 @@
+"""What is handed over to be audited, checked before anything is embedded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from sfumato.arrays import as_vectors
+from sfumato.auditing.material import Material, Vectors, gather, remembered
+from sfumato.auditing.once import Once
+from sfumato.auditing.settings import Suite
+from sfumato.auditing.target import DefenceTarget, FixedTarget, Target
+from sfumato.auditing.utility import ScoredPairs, Searches, chosen_searches
+from sfumato.concepts.concept import Concept
+from sfumato.embedders import load_embedder
+from sfumato.embedders.base import Embedder, OnBatch
+from sfumato.embedders.texts import checked_texts
+from sfumato.errors import InputError
+from sfumato.evaluation.defence import Defence
+from sfumato.protector import Protector, RowSpans
+
+Gold = Searches | ScoredPairs
+DEFAULT_EMBEDDER = "minilm"
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Subject:
+    """Texts, and either the protector that releases their vectors or vectors that somebody released."""
+
+    texts: list[str]
+    concept: Concept
+    protector: Protector | None
+    released: Vectors | None
+    clean: Vectors | None
+    encoder: Once | None
+    spans: RowSpans | None
+    showable: list[bool]
+    gold: tuple[Gold, ...]
+
+    def material(self, suite: Suite, seed: int) -> Material:
+        """Choose, cut and embed."""
+        return gather(
+            self.texts,
+            self.concept,
+            suite,
+            spans=self.spans,
+            embedder=self.encoder,
+            clean=self.clean,
+            needed=self._needed(suite, seed),
+            seed=seed,
+        )
+
+    def target(self, material: Material, suite: Suite, seed: int) -> Target:
+        """What the attacks are run on."""
+        if self.released is not None:
+            return FixedTarget(self.released, material)
+        assert self.protector is not None
+        own = [
+            material.concept
+            if concept is self.concept
+            else remembered(concept, material.texts, material.spans)
+            for concept in self.protector.concepts
+        ]
+        quiet = replace(self.protector, concepts=tuple(own), embedder=self.encoder)
+        defence = Defence.from_protector(quiet)
+        return DefenceTarget(defence, material, draws=suite.draws, seed=seed)
+
+    def _needed(self, suite: Suite, seed: int) -> set[int]:
+        """Rows that searches look for and, where texts can only be looked up, the searches themselves."""
+        rows: set[int] = set()
+        own = {text: row for row, text in enumerate(self.texts)} if self.released is not None else {}
+        for gold in self.gold:
+            if isinstance(gold, ScoredPairs):
+                rows |= {own[text] for text in (*gold.first, *gold.second) if text in own}
+                continue
+            for number in chosen_searches(gold, suite.searches, seed):
+                rows |= set(gold.relevant[number])
+                rows |= {own[text] for text in (gold.texts[number],) if text in own}
+        if rows and not 0 <= min(rows) <= max(rows) < len(self.texts):
+            raise InputError(
+                f"Relevant rows must be rows of the input, from 0 to {len(self.texts) - 1}. "
+                f"Found {max(rows) if max(rows) >= len(self.texts) else min(rows)}."
+            )
+        return rows
+
+
+def subject(
+    texts: Sequence[str],
+    concept: Concept | None,
+    *,
+    protector: Protector | None,
+    released: Any,
+    clean: Any,
+    embedder: Embedder | str | None,
+    spans: RowSpans | None,
+    showable: Sequence[bool] | None,
+    gold: Sequence[Gold],
+    on_batch: OnBatch | None,
+) -> Subject:
+    """Check what was handed over, and load the encoder."""
+    rows = checked_texts(texts)
+    if (protector is None) == (released is None):
+        raise InputError("An audit takes either a protector or vectors that somebody released.")
+    for name, given in (("spans", spans), ("showable", showable)):
+        if given is not None and len(given) != len(rows):
+            raise InputError(f"`{name}` must have one entry a text. Found {len(given)} for {len(rows)}.")
+    encoder = _encoder(protector, embedder, clean)
+    stored = _vectors(released, len(rows), "released")
+    if stored is not None and embedder is None and encoder is not None and stored.shape[1] != encoder.dim:
+        raise InputError(
+            f"The vectors have dimension {stored.shape[1]}, those of {encoder.name} {encoder.dim}. Name the "
+            "encoder they came from, or give its clean vectors."
+        )
+    return Subject(
+        texts=rows,
+        concept=_concept(concept, protector),
+        protector=protector,
+        released=stored,
+        clean=_vectors(clean, len(rows), "clean"),
+        encoder=None if encoder is None else Once(encoder, on_batch),
+        spans=spans,
+        showable=[False] * len(rows) if showable is None else [bool(each) for each in showable],
+        gold=tuple(gold),
+    )
+
+
+def _concept(concept: Concept | None, protector: Protector | None) -> Concept:
+    if concept is not None:
+        same = [each for each in protector.concepts if each == concept] if protector is not None else []
+        return same[0] if same else concept
+    own = () if protector is None else protector.concepts
+    if len(own) == 1:
+        return own[0]
+    if not own:
+        raise InputError("Say what is sensitive: give a concept. See: sfumato concepts")
+    names = ", ".join(each.name for each in own)
+    raise InputError(f"The protector hides several concepts: {names}. Audit one at a time: name it.")
+
+
+def _encoder(protector: Protector | None, embedder: Embedder | str | None, clean: Any) -> Embedder | None:
+    """The one that is named, the protector's own, or the default where clean vectors have to be made."""
+    if embedder is not None:
+        return load_embedder(embedder) if isinstance(embedder, str) else embedder
+    if protector is not None and protector.embedder is not None:
+        return protector.encoder
+    return None if clean is not None else load_embedder(DEFAULT_EMBEDDER)
+
+
+def _vectors(given: Any, rows: int, name: str) -> Vectors | None:
+    if given is None:
+        return None
+    array = np.asarray(as_vectors(given), np.float32)
+    if len(array) != rows:
+        raise InputError(f"There must be one {name} vector a text. Found {len(array)} for {rows} texts.")
+    return array

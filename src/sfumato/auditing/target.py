@@ -1,0 +1,117 @@
+"""What is attacked: a defence that can release as often as asked, or vectors somebody else made once."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.accounting import Guarantee
+from sfumato.auditing.material import Material, Rows, Vectors
+from sfumato.errors import InputError
+from sfumato.evaluation.defence import Defence
+from sfumato.evaluation.transform import Transform
+from sfumato.mechanisms import Identity, Mechanism
+from sfumato.protector import Protector, RowSpans
+from sfumato.randomness import InsecureSeedWarning, Source
+
+Victim = Mechanism | Protector | None
+
+# The victim's noise shares no stream with that of an attacker who counts from the same seed.
+_STREAM = 1 << 50
+
+
+class Target(Protocol):
+    """All that attacks and searches ask of what is audited."""
+
+    label: str
+    draws: int
+    """How many releases of the pool may be read: 1 where a second one would be the same."""
+    repeats: bool
+    """Whether the same texts can be released again with other noise."""
+    guarantee: Guarantee
+
+    def learning(self, rows: Rows) -> tuple[Vectors, Victim]:
+        """What an adaptive attacker trains on: vectors of these rows, and what to noise them with."""
+
+    def documents(self, draw: int = 0) -> Vectors:
+        """`[n, d]` one release of the whole pool."""
+
+    def others(self, texts: Sequence[str]) -> Vectors:
+        """One release of other texts, such as searches."""
+
+
+class DefenceTarget:
+    """A protector or a baseline."""
+
+    def __init__(self, defence: Defence, material: Material, *, draws: int = 1, seed: int = 0) -> None:
+        self.defence, self.material, self.seed = defence, material, seed
+        self.label, self.guarantee = defence.label, defence.guarantee
+        inner = defence.mechanism
+        noise = inner.mechanism if isinstance(inner, Protector) else inner
+        self.repeats = not isinstance(noise, Identity) and (not isinstance(noise, Transform) or noise.noisy)
+        self.draws = draws if self.repeats else 1
+        self.matched: NDArray[np.bool_] | None = None
+        if isinstance(inner, Protector) and inner.concepts and inner.embedder is not None:
+            ready = inner.prepare(material.texts, spans=material.spans)
+            self.entering, self.matched = ready.vectors, ready.matched
+        else:
+            self.entering = defence.prepare(material.texts, material.clean, spans=material.spans, seed=seed)
+
+    def learning(self, rows: Rows) -> tuple[Vectors, Victim]:
+        """Vectors that enter the mechanism; behind a key, releases of texts stored under it."""
+        if self.defence.key is not None:
+            return self.documents(self.draws)[rows], None
+        return self.entering[rows], self.defence.mechanism
+
+    def documents(self, draw: int = 0) -> Vectors:
+        """One release of the whole pool."""
+        with warnings.catch_warnings():  # an audit's own releases protect nobody
+            warnings.simplefilter("ignore", InsecureSeedWarning)
+            source = Source.seeded(_STREAM + 1000 * self.seed + draw)
+        inner = self.defence.mechanism
+        if isinstance(inner, Protector):
+            return inner.protect(self.entering, matched=self.matched, rng=source)
+        return inner.privatize(self.entering, source)
+
+    def others(self, texts: Sequence[str]) -> Vectors:
+        """One release of other texts; labelled spans, where the concept needs them, they have none."""
+        encoder = self.material.embedder
+        if encoder is None:
+            raise InputError("Searches and pairs have to be embedded for this. Name the encoder.")
+        spans: RowSpans | None = [[] for _ in texts] if self.material.spans is not None else None
+        return self.defence.queries(texts, encoder.embed(texts), spans=spans, seed=self.seed)
+
+
+class FixedTarget:
+    """Vectors that came from elsewhere, one a text; nobody says what was done to them."""
+
+    draws = 1
+    repeats = False
+
+    def __init__(self, vectors: Vectors, material: Material) -> None:
+        self.vectors = vectors[material.source]
+        self.material = material
+        self.label = "the vectors given"
+        note = "nothing is known about how these vectors were made"
+        self.guarantee = Guarantee("unknown", float("inf"), "none", "none", notes=(note,))
+        self._rows = {text: row for row, text in enumerate(material.texts)}
+
+    def learning(self, rows: Rows) -> tuple[Vectors, Victim]:
+        """The vectors as they are: pairs of a text and its release that leaked."""
+        return self.vectors[rows], None
+
+    def documents(self, draw: int = 0) -> Vectors:
+        """The vectors."""
+        return self.vectors
+
+    def others(self, texts: Sequence[str]) -> Vectors:
+        """The vectors of texts that are in the pool."""
+        if any(text not in self._rows for text in texts):
+            raise InputError(
+                "Vectors made elsewhere can only be looked up: searches and pairs must be texts of the input."
+            )
+        return self.vectors[[self._rows[text] for text in texts]]

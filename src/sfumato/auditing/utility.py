@@ -1,0 +1,165 @@
+"""Is the release still of use: searches and similarity with a gold standard, or clean neighbours without."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.auditing.material import Material, Vectors
+from sfumato.auditing.target import Target
+from sfumato.errors import InputError
+from sfumato.evaluation.cosines import unit_rows
+from sfumato.evaluation.retrieval import Retrieval, retrieve
+from sfumato.evaluation.similarity import sts
+from sfumato.evaluation.utility import Utility, compare_retrieval, compare_sts
+from sfumato.randomness import generator
+
+NEAREST = 10
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoredPairs:
+    """Pairs of texts, and how alike people find them."""
+
+    first: Sequence[str]
+    second: Sequence[str]
+    scores: Sequence[float]
+
+    def __post_init__(self) -> None:
+        """Check that everything has a partner."""
+        if not len(self.first) == len(self.second) == len(self.scores) or len(self.scores) < 2:
+            raise InputError(
+                f"There must be at least 2 pairs, each with a score. Found {len(self.first)} and "
+                f"{len(self.second)} texts and {len(self.scores)} scores."
+            )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Searches:
+    """What is searched for, and the rows of the input that should be found."""
+
+    texts: Sequence[str]
+    relevant: Sequence[Sequence[int]]
+
+    def __post_init__(self) -> None:
+        """Check that every search has something to find."""
+        if len(self.texts) != len(self.relevant) or not len(self.texts):
+            raise InputError(
+                f"Every search must have its relevant rows. Found {len(self.texts)} and {len(self.relevant)}."
+            )
+        empty = next((row for row, found in enumerate(self.relevant) if not len(found)), None)
+        if empty is not None:
+            raise InputError(f"Search {empty} must have a relevant row. Found none.")
+
+
+class Yardstick(Protocol):
+    """One measure of utility, ready for any target."""
+
+    def measure(self, target: Target) -> Utility:
+        """Compare a release with clean vectors."""
+
+
+class Neighbours:
+    """How well a search among releases finds what is near among clean vectors: nDCG@10 without gold."""
+
+    def __init__(self, material: Material, most: int, seed: int) -> None:
+        self.rows = np.sort(generator(seed).permutation(len(material.texts))[:most])
+        near = _nearest(material.clean, self.rows, min(NEAREST, len(material.texts) - 1))
+        self.relevant = [dict.fromkeys(found, 1.0) for found in near.tolist()]
+        self.clean = self._search(material.clean)
+
+    def _search(self, vectors: Vectors) -> Retrieval:
+        return retrieve(vectors[self.rows], vectors, self.relevant, k=NEAREST, exclude=self.rows.tolist())
+
+    def measure(self, target: Target) -> Utility:
+        """Search among the release with released vectors."""
+        found = compare_retrieval(self.clean, self._search(target.documents()))
+        return _named(found, f"neighbours nDCG@{NEAREST}")
+
+
+class SearchQuality:
+    """nDCG@10 of searches whose answers are known; searches are released like documents."""
+
+    def __init__(self, material: Material, searches: Searches, most: int, seed: int) -> None:
+        chosen = chosen_searches(searches, most, seed)
+        place = {row: number for number, row in enumerate(material.source.tolist())}
+        self.texts = [searches.texts[row] for row in chosen]
+        self.relevant = [{place[row]: 1.0 for row in searches.relevant[number]} for number in chosen]
+        own = {text: row for row, text in enumerate(material.texts)}
+        self.hidden = [own.get(text, -1) for text in self.texts]  # a text does not look for itself
+        self.clean = self._search(_clean(material, self.texts), material.clean)
+
+    def _search(self, asked: Vectors, stored: Vectors) -> Retrieval:
+        return retrieve(asked, stored, self.relevant, k=NEAREST, exclude=self.hidden)
+
+    def measure(self, target: Target) -> Utility:
+        """Release the searches and look for their answers."""
+        released = self._search(target.others(self.texts), target.documents())
+        return _named(compare_retrieval(self.clean, released), f"search nDCG@{NEAREST}")
+
+
+class SimilarityQuality:
+    """Pearson's correlation of cosines with scores of people, both texts released."""
+
+    def __init__(self, material: Material, pairs: ScoredPairs, most: int, seed: int) -> None:
+        chosen = np.sort(generator(seed).permutation(len(pairs.scores))[:most])
+        self.first = [pairs.first[row] for row in chosen]
+        self.second = [pairs.second[row] for row in chosen]
+        self.scores = np.array([float(pairs.scores[row]) for row in chosen])
+        self.clean = sts(_clean(material, self.first), _clean(material, self.second), self.scores)
+
+    def measure(self, target: Target) -> Utility:
+        """Release both sides and compare."""
+        both = target.others([*self.first, *self.second])
+        released = sts(both[: len(self.first)], both[len(self.first) :], self.scores)
+        return _named(compare_sts(self.clean, released), "STS Pearson")
+
+
+def chosen_searches(searches: Searches, most: int, seed: int) -> list[int]:
+    """Which searches are made, where there are too many."""
+    return sorted(generator(seed).permutation(len(searches.texts))[:most].tolist())
+
+
+def yardsticks(
+    material: Material,
+    *,
+    searches: Searches | None = None,
+    pairs: ScoredPairs | None = None,
+    most: int,
+    seed: int,
+) -> list[Yardstick]:
+    """What there is a gold standard for, the main one first; without any, clean neighbours."""
+    made: list[Yardstick] = []
+    if searches is not None:
+        made.append(SearchQuality(material, searches, most, seed))
+    if pairs is not None:
+        made.append(SimilarityQuality(material, pairs, most, seed))
+    return made or [Neighbours(material, most, seed)]
+
+
+def _clean(material: Material, texts: list[str]) -> Vectors:
+    """Clean vectors of texts: looked up where they are in the pool, else embedded."""
+    own = {text: row for row, text in enumerate(material.texts)}
+    if all(text in own for text in texts):
+        return material.clean[[own[text] for text in texts]]
+    if material.embedder is None:
+        raise InputError("Searches and pairs have to be embedded. Name the encoder.")
+    return material.embedder.embed(texts)
+
+
+def _nearest(vectors: Vectors, rows: NDArray[np.intp], k: int) -> NDArray[np.intp]:
+    """The k nearest other rows of some rows by cosine."""
+    unit = unit_rows(vectors)
+    cosines = unit[rows] @ unit.T
+    cosines[np.arange(len(rows)), rows] = -np.inf
+    return np.argpartition(-cosines, k - 1, axis=1)[:, :k]
+
+
+def _named(found: Utility, metric: str) -> Utility:
+    return Utility(
+        metric, found.clean, found.released, found.kept, found.rows, found.coverage, found.interval
+    )

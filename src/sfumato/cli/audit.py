@@ -1,0 +1,223 @@
+"""`sfumato audit`: how much do these vectors leak, what are they still good for, is that within a limit?"""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from sfumato.arrays import whole_number
+from sfumato.auditing import Audit, AuditSettings, audit
+from sfumato.auditing.gold import read_pairs, read_searches
+from sfumato.auditing.reading import Tell
+from sfumato.auditing.subject import Gold
+from sfumato.auditing.verdict import percent
+from sfumato.cli.options import InputFile, named_concepts
+from sfumato.cli.output import JsonOption, console, progress, write_json
+from sfumato.concepts.concept import Concept
+from sfumato.errors import InputError
+from sfumato.files import write_atomic
+from sfumato.inputs import read
+from sfumato.report import audit_page
+from sfumato.report.words import matched_words
+from sfumato.saving import load_protector
+
+NAME = "audit"
+EXAMPLE = (
+    "Examples: sfumato audit notes.jsonl --protector places --fail-above 0.10 -o report.html  |  "
+    "sfumato audit notes.jsonl --embeddings stored.parquet --concept disease --json audit.json"
+)
+LIMIT = 20_000
+
+
+class Rows:
+    """The first texts of a file, their spans, and which of them may be shown."""
+
+    def __init__(self, path: Path, limit: int, everything: bool) -> None:
+        self.texts: list[str] = []
+        self.showable: list[bool] = []
+        found: list[list[tuple[int, int, str]]] = []
+        labelled = False
+        for batch in read(path, need="text"):
+            texts = batch.texts or []
+            marks = batch.columns.get("showable", [False] * len(texts))
+            self.texts += texts
+            self.showable += [everything or mark is True for mark in marks]
+            labelled = labelled or batch.spans is not None
+            found += batch.spans if batch.spans is not None else [[] for _ in texts]
+            if len(self.texts) >= limit:
+                break
+        self.texts, self.showable = self.texts[:limit], self.showable[:limit]
+        self.spans = found[:limit] if labelled else None
+
+
+def read_vectors(path: Path | None, rows: int, option: str) -> Any:
+    """The vectors of as many texts, or refuse the file."""
+    if path is None:
+        return None
+    import numpy as np
+
+    found: list[Any] = []
+    count = 0
+    for batch in read(path, need="embedding", columns=()):
+        found.append(batch.vectors)
+        count += len(batch)
+        if count >= rows:
+            break
+    if count < rows:
+        raise InputError(f"{option} has to hold a vector for each of the {rows} texts. Found {count}.")
+    return np.concatenate(found)[:rows]
+
+
+def _concept(name: str | None, terms: Path | None, spans: str | None) -> Concept | None:
+    given = [each for each in (name, terms, spans) if each is not None]
+    if len(given) > 1:
+        raise InputError("Give one of --concept, --terms and --spans. Found several.")
+    if not given:
+        return None
+    return named_concepts([name] if name else None, [terms] if terms else None, [spans] if spans else None)[0]
+
+
+def show(found: Audit) -> None:
+    """Print the verdict and the figures behind it; never a text."""
+    screen = console()
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("attack")
+    for column in ("clean", "removed", "guess", "released", "excess"):
+        table.add_column(column, justify="right")
+    table.add_column("counts")
+    for row in found.attacks:
+        shares = (row.control, row.floor, row.prior, row.released)
+        excess = "undefined" if row.excess is None else percent(row.excess)
+        mark = "yes" if row.counts else ""
+        table.add_row(row.name, *(percent(each) for each in shares), excess, mark if row.works else "fails")
+    screen.print(table)
+    for name, reason in found.left_out:
+        screen.print(f"left out: {name}: {reason}", highlight=False, markup=False)
+    for utility in found.utilities:
+        kept = "undefined" if utility.kept is None else percent(utility.kept)
+        screen.print(f"{utility.metric}: {utility.released:.3f} of {utility.clean:.3f} clean, {kept} kept")
+    if words := matched_words(found):
+        screen.print(words)
+    screen.print(f"\n{found.outcome.upper()}  {found.verdict.reason}", highlight=False)
+
+
+def teller(bar: Any) -> Tell:
+    """Move a progress bar from 0 to 100."""
+
+    def move(label: str, share: float) -> None:
+        bar.update(bar.task_ids[0], description=label, completed=round(100 * share))
+
+    return move
+
+
+def _command(source: Path, options: dict[str, Any]) -> str:
+    """The command that repeats the audit, with the names of files and not where they lie."""
+    words = ["sfumato", "audit", source.name]
+    for name, value in options.items():
+        if value is None or value is False or value == []:
+            continue
+        values = value if isinstance(value, list) else [value]
+        for each in values:
+            words += [name] if each is True else [name, each.name if isinstance(each, Path) else str(each)]
+    return shlex.join(words)
+
+
+def command(
+    source: InputFile,
+    protector: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Audit what this protector releases.")
+    ] = None,
+    embeddings: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Audit these vectors of the texts in IN, one a row.")
+    ] = None,
+    concept: Annotated[
+        str | None,
+        typer.Option(help="What is sensitive, a concept of the catalog; default: the protector's."),
+    ] = None,
+    terms: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The same: a file of terms, one a line.")
+    ] = None,
+    spans: Annotated[
+        str | None, typer.Option(metavar="LABEL", help="The same: a label of the spans in IN.")
+    ] = None,
+    suite: Annotated[str, typer.Option(help="quick (minutes) or full (more of everything).")] = "quick",
+    fail_above: Annotated[
+        float | None, typer.Option(help="Highest excess leakage that passes, such as 0.10.")
+    ] = None,
+    worst_case: Annotated[
+        bool, typer.Option("--worst-case", help="The attacker who knows all but the term counts, too.")
+    ] = False,
+    baselines: Annotated[bool, typer.Option("--baselines", help="Compare with other defences.")] = False,
+    attack: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Another attack of `sfumato attacks`, too.")
+    ] = None,
+    utility: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Pairs to keep alike: columns text, text2, score.")
+    ] = None,
+    searches: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Searches to keep: columns text, relevant (rows of IN)."),
+    ] = None,
+    clean: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Clean vectors of the texts in IN; default: embedded.")
+    ] = None,
+    embedder: Annotated[str | None, typer.Option(help="The encoder; a protector knows its own.")] = None,
+    rows: Annotated[int | None, typer.Option(help="Most texts with the concept.")] = None,
+    limit: Annotated[int, typer.Option(help="Most texts read from IN.")] = LIMIT,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same figures.")] = 0,
+    show_texts: Annotated[
+        bool, typer.Option("--show-texts", help="Any text of IN may stand in the report and the JSON.")
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", metavar="FILE", help="Write the report as one HTML page.")
+    ] = None,
+    json: JsonOption = None,
+) -> None:
+    """Attack released vectors, measure what they are still good for, and judge: 0 pass, 1 fail, 3 refused."""
+    if (protector is None) == (embeddings is None):
+        raise InputError("Give either --protector DIR or --embeddings FILE.")
+    settings = AuditSettings(
+        suite=suite,  # type: ignore[arg-type]
+        fail_above=fail_above,
+        worst_case=worst_case,
+        baselines=baselines,
+        attacks=tuple(attack or ()),
+        rows=rows,
+        seed=seed,
+    )
+    given = Rows(source, whole_number(limit, "--limit", 1, 10**9), show_texts)
+    count = len(given.texts)
+    gold: list[Gold] = [read_searches(searches)] if searches else []
+    gold += [read_pairs(utility)] if utility else []
+    with progress("reading", 100) as bar:
+        found = audit(
+            given.texts,
+            _concept(concept, terms, spans),
+            protector=None if protector is None else load_protector(protector),
+            released=read_vectors(embeddings, count, "--embeddings"),
+            clean=read_vectors(clean, count, "--clean"),
+            embedder=embedder,
+            spans=given.spans,
+            gold=gold,
+            showable=given.showable,
+            settings=settings,
+            on_step=teller(bar),
+        )
+    options = {
+        "--protector": protector, "--embeddings": embeddings, "--concept": concept, "--terms": terms,
+        "--spans": spans, "--suite": suite, "--fail-above": fail_above, "--worst-case": worst_case,
+        "--baselines": baselines, "--attack": attack, "--utility": utility, "--searches": searches,
+        "--clean": clean, "--embedder": embedder, "--rows": rows, "--limit": limit, "--seed": seed,
+    }  # fmt: skip
+    found = replace(found, settings=found.settings | {"command": _command(source, options)})
+    show(found)
+    if out is not None:
+        write_atomic(out, audit_page(found).encode())
+        console().print(f"Report: {out}", highlight=False)
+    write_json(json, found.to_dict())
+    raise typer.Exit(found.exit_code)

@@ -1,0 +1,286 @@
+"""`sfumato rewrite`: private text out (STAMP)."""
+
+from __future__ import annotations
+
+import json as json_format
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, BinaryIO, cast
+
+import typer
+
+from sfumato.cli.options import named_concepts
+from sfumato.cli.output import JsonOption, progress, write_json
+from sfumato.concepts.base import Detector
+from sfumato.concepts.concept import Concept
+from sfumato.errors import InputError
+from sfumato.files import atomic_file, write_atomic
+from sfumato.inputs import count, read
+from sfumato.inputs.base import Batch
+from sfumato.text import VOCABULARIES, Budgets, Group, Promise, Rewriter, Rewritten, load_vocabulary
+from sfumato.text.chat import Chat
+from sfumato.text.explain import Explanation, as_page, as_table, as_text, explain
+from sfumato.text.groups import group_table
+from sfumato.text.repair import Repair
+from sfumato.text.rewriter import PLACEHOLDER
+from sfumato.text.streams import read_stream
+
+NAME = "rewrite"
+EXAMPLE = (
+    "Examples: sfumato rewrite notes.txt --task 'Which illness is it?' --epsilon 50 -o private.txt  |  "
+    "cat notes.txt | sfumato rewrite - --concept person --budgets 150,0,450,350 --explain"
+)
+SENSITIVE = ("person", "location", "organisation", "identifier", "email", "phone")
+"""What is sensitive unless something is named: the paper's people, places, organisations and identifiers."""
+
+_BATCH = 64
+
+
+def _budgets(epsilon: float | None, uniform: float | None, budgets: str | None, row: int | None) -> Budgets:
+    named = {"--epsilon": epsilon, "--uniform": uniform, "--budgets": budgets, "--paper-row": row}
+    asked = [name for name, value in named.items() if value is not None]
+    if len(asked) != 1:
+        found = " and ".join(asked) or "none"
+        raise InputError(f"Give one of --epsilon, --uniform, --budgets and --paper-row. Found {found}.")
+    if epsilon is not None:
+        return Budgets.proportional(epsilon)
+    if uniform is not None:
+        return Budgets.uniform(uniform)
+    return Budgets.parse(budgets) if budgets is not None else Budgets.paper(cast("int", row))
+
+
+def _sensitive(
+    concept: list[str] | None, terms: list[Path] | None, spans: list[str] | None, presidio: bool
+) -> list[Concept | Detector]:
+    found: list[Concept | Detector] = []
+    if presidio:
+        from sfumato.concepts import DETECTORS
+        from sfumato.concepts.spacy import best_model
+
+        kind: Any = DETECTORS.get("presidio")
+        found.append(kind(best_model()))
+    if concept or terms or spans or not presidio:
+        chosen = concept if concept or terms or spans else list(SENSITIVE)
+        found += named_concepts(chosen, terms, spans)
+    return found
+
+
+def _vocabulary(spec: str | None) -> str:
+    if spec is not None:
+        return spec
+    for name in ("minilm", "wordllama"):
+        if VOCABULARIES.installed(name):
+            return name
+    raise InputError(
+        "No vocabulary is installed. Give --vocabulary glove:FILE, or: "
+        + VOCABULARIES.install_line("wordllama")
+    )
+
+
+@dataclass
+class _Totals:
+    """What is shown at the end."""
+
+    texts: list[str] | None
+    explained: list[Explanation] = field(default_factory=list)
+    counts: dict[Group, int] = field(default_factory=lambda: dict.fromkeys(Group, 0))
+    largest: Promise | None = None
+    rows: int = 0
+    refused: int = 0
+
+    def add(self, made: Rewritten) -> None:
+        self.rows += 1
+        for group, number in made.counts.items():
+            self.counts[group] += number
+        if self.largest is None or made.promise.epsilon > self.largest.epsilon:
+            self.largest = made.promise
+
+
+@contextmanager
+def _output(out: Path | None) -> Iterator[BinaryIO]:
+    if out is None:
+        yield sys.stdout.buffer
+        return
+    if out.suffix.lower() not in (".txt", ".jsonl"):
+        raise InputError(f"{out.name} has to end in .txt or .jsonl. Choose another name.")
+    with atomic_file(out) as handle:
+        yield handle
+
+
+def _line(text: str, records: bool) -> bytes:
+    if records:
+        return (json_format.dumps({"text": text}, ensure_ascii=False) + "\n").encode()
+    return (text.replace("\r", " ").replace("\n", " ") + "\n").encode()
+
+
+def _tasks(batch: Batch, task: str, column: str | None) -> list[str]:
+    if column is None:
+        return [task] * len(batch)
+    return [str(value if value is not None else task) for value in batch.columns[column]]
+
+
+def _screen(out: Path | None) -> Any:
+    from rich.console import Console
+
+    # Texts go to standard output unless a file was named; everything else then goes beside them.
+    return Console(stderr=out is None, soft_wrap=not Console().is_terminal)
+
+
+def _report(screen: Any, totals: _Totals, budgets: Budgets, showing: bool) -> None:
+    from rich.table import Table
+
+    table = Table(show_header=True, pad_edge=False)
+    heading, *rows = group_table(totals.counts, budgets)
+    for name in heading:
+        table.add_column(name)
+    for row in rows:
+        table.add_row(*row)
+    screen.print(table)
+    if totals.largest is not None:
+        screen.print(
+            f"{totals.rows} texts; the most for one of them: {totals.largest.describe()}", highlight=False
+        )
+        for note in totals.largest.notes[1:]:
+            screen.print(f"  {note}", highlight=False)
+    if totals.refused:
+        screen.print(f"{totals.refused} repairs broke a rule and were not taken.")
+    if showing:
+        screen.print("An explanation holds the original words: it is for their owner only.")
+
+
+def command(
+    source: Annotated[
+        Path, typer.Argument(metavar="IN", help="Texts: .txt, .jsonl, .csv, .tsv, .parquet, or - .")
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option("-o", "--out", metavar="OUT", help="Where to: .txt or .jsonl; else the screen."),
+    ] = None,
+    task: Annotated[str, typer.Option(help="What the texts are for, in words: a question, a purpose.")] = "",
+    task_column: Annotated[
+        str | None, typer.Option(metavar="NAME", help="A column with each text's task.")
+    ] = None,
+    epsilon: Annotated[
+        float | None, typer.Option(help="Budget of sensitive words; the groups get 3 : 1 : 9 : 7 of it.")
+    ] = None,
+    uniform: Annotated[float | None, typer.Option(help="The same budget for every word.")] = None,
+    budgets: Annotated[
+        str | None, typer.Option(metavar="A,B,C,D", help="One budget a group; 0 hides, inf keeps (not A, B).")
+    ] = None,
+    paper_row: Annotated[int | None, typer.Option(help="A row of the paper's table, 1 to 5.")] = None,
+    concept: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Sensitive: a concept of `sfumato concepts`.")
+    ] = None,
+    terms: Annotated[
+        list[Path] | None, typer.Option(metavar="FILE", help="Sensitive: terms, one a line.")
+    ] = None,
+    spans: Annotated[
+        list[str] | None, typer.Option(metavar="LABEL", help="Sensitive: spans in the file with this label.")
+    ] = None,
+    presidio: Annotated[bool, typer.Option(help="Sensitive: what Presidio finds.")] = False,
+    vocabulary: Annotated[
+        str | None, typer.Option(metavar="SPEC", help="minilm, wordllama, glove:FILE or encoder:FOLDER.")
+    ] = None,
+    words: Annotated[int | None, typer.Option(help="Only so many of the most frequent words.")] = None,
+    pieces: Annotated[bool, typer.Option(help="Word pieces in place of whole words.")] = False,
+    threshold: Annotated[
+        float, typer.Option(help="Cosine to the task from which a word is important.")
+    ] = 0.5,
+    mechanism: Annotated[str, typer.Option(help="polar, polar+radius, laplace or another.")] = "polar",
+    decoder: Annotated[str, typer.Option(help="exact, or hnsw: the same privacy, other words.")] = "exact",
+    unknown: Annotated[str, typer.Option(help="Words outside the vocabulary: blur, hide or keep.")] = "blur",
+    placeholder: Annotated[str, typer.Option(help="What stands for hidden words.")] = PLACEHOLDER,
+    keep_case: Annotated[bool, typer.Option(help="Keep the capitals of sensitive words too.")] = False,
+    repair: Annotated[
+        str | None, typer.Option(metavar="MODEL@URL", help="Mend the private text by a chat model.")
+    ] = None,
+    explanation: Annotated[bool, typer.Option("--explain", help="Show what became of every word.")] = False,
+    page: Annotated[Path | None, typer.Option(metavar="FILE", help="The same as an HTML page.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Repeatable noise, which protects nobody.")] = None,
+    json: JsonOption = None,
+) -> None:
+    """Rewrite texts word by word: more noise where it protects, less where the task needs the words."""
+    rewriter = Rewriter(
+        load_vocabulary(_vocabulary(vocabulary), limit=words, pieces=pieces),
+        _budgets(epsilon, uniform, budgets, paper_row),
+        sensitive=_sensitive(concept, terms, spans, presidio),
+        task=task,
+        threshold=threshold,
+        mechanism=mechanism,
+        decoder=decoder,
+        unknown=cast("Any", unknown),
+        placeholder=placeholder,
+        keep_case=keep_case,
+    )
+    mender = None if repair is None else Repair(Chat.parse(repair), placeholder=placeholder)
+    totals = _Totals([] if json is not None else None)
+    _run(rewriter, mender, totals, source, out, (task, task_column), explanation, page is not None, seed)
+    screen = _screen(out)
+    _report(screen, totals, rewriter.budgets, explanation or page is not None)
+    if page is not None:
+        write_atomic(page, as_page(totals.explained).encode("utf-8", "replace"))
+    write_json(json, _results(totals, rewriter))
+
+
+def _run(
+    rewriter: Rewriter, mender: Repair | None, totals: _Totals, source: Path, out: Path | None,
+    tasks: tuple[str, str | None], showing: bool, paging: bool, seed: int | None,
+) -> None:  # fmt: skip
+    from sfumato.randomness import Source
+
+    rng = None if seed is None else Source.seeded(seed)
+    piped = str(source) == "-"
+    if piped and tasks[1] is not None:
+        raise InputError("Standard input has no columns. Use --task, or give a file.")
+    columns = () if tasks[1] is None else (tasks[1],)
+    batches = (
+        read_stream(cast("Any", sys.stdin.buffer), batch=_BATCH)
+        if piped
+        else read(source, batch=_BATCH, need="text", columns=columns)
+    )
+    screen = _screen(out)
+    with progress(NAME, None if piped else count(source)) as bar, _output(out) as handle:
+        for batch in batches:
+            texts = batch.texts or []
+            made = rewriter.rewrite(texts, tasks=_tasks(batch, *tasks), spans=batch.spans, rng=rng)
+            for text, each in zip(texts, made, strict=True):
+                written = each.text if mender is None else _mended(mender, each.text, totals)
+                handle.write(_line(written, out is not None and out.suffix.lower() == ".jsonl"))
+                totals.add(each)
+                if totals.texts is not None:
+                    totals.texts.append(written)
+                if showing or paging:
+                    shown = explain(rewriter, text, each)
+                    totals.explained += [shown] if paging else []
+                    if showing:
+                        handle.flush()
+                        screen.print(as_text(shown), as_table(shown))
+            handle.flush()
+            bar.advance(bar.task_ids[0], len(texts))
+
+
+def _mended(mender: Repair, text: str, totals: _Totals) -> str:
+    done = mender.repair(text, row=totals.rows)
+    totals.refused += not done.accepted
+    return done.text
+
+
+def _results(totals: _Totals, rewriter: Rewriter) -> dict[str, Any]:
+    vocabulary = rewriter.vocabulary
+    return {
+        "texts": totals.texts,
+        "rows": totals.rows,
+        "groups": {str(int(group)): number for group, number in totals.counts.items()},
+        "promise": None if totals.largest is None else totals.largest.to_dict(),
+        "repairs_refused": totals.refused,
+        "settings": {
+            "mechanism": rewriter.channel.name,
+            "vocabulary": {"name": vocabulary.name, "words": len(vocabulary), "dim": vocabulary.dim},
+            "vocabulary_sha256": vocabulary.digest,
+            "threshold": rewriter.groups.threshold,
+            "unknown": rewriter.unknown,
+        },
+    }

@@ -1,0 +1,128 @@
+"""What a page says in words: headings, the promise, limits, and other people's frameworks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sfumato.auditing.comparison import MATCHED
+from sfumato.auditing.result import Audit
+from sfumato.auditing.verdict import percent
+
+HEADINGS = {
+    "pass": "Within the limit of {limit}",
+    "fail": "Above the limit of {limit}",
+    "refused": "No verdict: the attacks do not work here",
+    "measured": "Measured; no limit was set",
+}
+
+STANDARDS = (
+    (
+        "OWASP LLM09:2026, Vector and Embedding Weaknesses (LLM08:2025 before)",
+        "The attacks that name terms or write texts test its risk 2, embedding inversion; linkage and bits "
+        "bear on its risk 5, membership, for whoever holds the vectors. Poisoning, jamming, caches and "
+        "separation of tenants are not tested here.",
+    ),
+    (
+        "MITRE ATLAS AML.T0024, Exfiltration via AI Inference API",
+        "Applies where the vectors are handed out by an interface that others can query; its "
+        "sub-techniques speak of a model's training data, which this audit does not touch. For vectors "
+        "taken from a store or a backup it does not apply.",
+    ),
+    (
+        "GDPR, Article 33: notification of a personal data breach",
+        "Whether a leak of vectors has to be notified depends on the risk to the people in the texts. That "
+        "only the embeddings leaked does not settle it. The figures above say what the attacks tried here "
+        "could read; they are evidence for that assessment, not the assessment, and no legal advice.",
+    ),
+)
+
+_METRICS = {
+    "l2": "Euclidean distance",
+    "mahalanobis": "Mahalanobis distance, which counts the concept's directions more",
+    "angular": "angle, in radians",
+    "chordal": "chordal distance",
+    "chordal+radius": "chordal distance and difference in length",
+    "bounded": "any two vectors",
+}
+
+
+def guarantee_words(audit: Audit) -> dict[str, Any]:
+    """The promise in plain words, and what goes with it."""
+    promise, noise = audit.guarantee, audit.noise
+    facts: list[tuple[str, str]] = [("mechanism", str(promise["mechanism"]))]
+    if promise["proof"] == "none" or promise["epsilon"] == "inf":
+        text = (
+            "Nothing is promised: there is no differential privacy here. Whatever protection there is, it is "
+            "only what the attacks above measured."
+        )
+        facts.append(("epsilon", "infinite"))
+    else:
+        text = (
+            "One release lets nobody tell two texts apart better than this: whatever is concluded from the "
+            "released vector, its odds change by at most a factor of e^(epsilon x distance), where the "
+            f"distance is that of the two clean vectors in {_METRICS[promise['metric']]}. Texts that lie far "
+            "apart are told apart easily; that is what search needs. Another release of the same text with "
+            "fresh noise costs as much again."
+        )
+        facts += [
+            ("epsilon", f"{promise['epsilon']:.6g} per unit"),
+            ("worst case in l2", _number(promise["worst_case_l2"])),
+            ("delta", f"{promise['delta']:.3g}"),
+            ("proof", promise["proof"]),
+        ]
+    if noise["ratio"] is not None and noise["cosine"] is not None:
+        facts.append(("noise ratio", f"{noise['ratio']:.2f} lengths of a vector"))
+        facts.append(("cosine kept", f"about {noise['cosine']:.2f}, before any public filter"))
+    return {"text": text, "facts": facts, "notes": list(promise["notes"])}
+
+
+def _number(value: Any) -> str:
+    return "infinite" if value == "inf" else f"epsilon {value:.6g} per unit of Euclidean distance"
+
+
+def matched_words(audit: Audit) -> str:
+    """What the baselines say at the same utility."""
+    if not audit.baselines:
+        return ""
+    found, metric = audit.matched(), audit.utility.metric
+    best, ours = found["baseline"], found["audited"]
+    at = f"At {percent(MATCHED)} or more of clean {metric}"
+    said = (
+        f"{at} no baseline tried has a place."
+        if best is None
+        else f"{at} the lowest excess leakage of a baseline is {percent(best['excess'])} ({best['name']})."
+    )
+    if ours is not None:
+        return f"{said} What is audited here has {percent(ours['excess'])} at {percent(ours['kept'])}."
+    kept = audit.utility.kept
+    here = "does not have a defined utility" if kept is None else f"keeps {percent(kept)}"
+    return f"{said} What is audited here {here}, so it is not compared at that level."
+
+
+def limits(audit: Audit) -> list[str]:
+    """What the figures do not say."""
+    settings = audit.settings
+    found = [
+        "An attack that fails proves nothing about a better one: this page says what was tried and what "
+        "it got.",
+        f"Leakage is counted for one concept, {settings['concept']['name']}, as found by "
+        f"{settings['concept']['found_by']}. What that does not find is neither hidden nor counted.",
+        f"The attacker learned from {settings['learned_from']} texts like yours and was tried on "
+        f"{settings['attacked']} others. Somebody with more of them may read more.",
+        "Excess leakage is counted from what the rest of the text gives away. Where that is much, hiding the "
+        "concept hides little.",
+        "Intervals cover 95 % of samples like this one; whole groups of near-duplicates are drawn.",
+    ]
+    if settings["target"] == "embeddings":
+        found.append(
+            "Nobody said how these vectors were made, so the attacker trained on pairs of a text and its "
+            "vector and could not draw fresh noise. One who knows the mechanism may do better."
+        )
+    if settings["embedder"] is None:
+        found.append(
+            "No encoder was named, so the floor could not be measured; the best constant guess stands in for "
+            "it, which can only make the excess look larger."
+        )
+    if settings["concept"]["source"] == "spans":
+        found.append("The terms come from labelled spans and are private, so they have no names here.")
+    return [*found, *audit.notes]

@@ -1,0 +1,30 @@
+"""Private text: words blurred in a public vector space and written again (STAMP)."""
+
+from sfumato.text.budgets import Budgets, Group
+from sfumato.text.channel import Channel
+from sfumato.text.decoders import DECODERS, Decoder, Exact
+from sfumato.text.groups import GroupMap
+from sfumato.text.importance import EncoderImportance, Importance, WordImportance
+from sfumato.text.promise import Promise
+from sfumato.text.rewriter import Position, Rewriter, Rewritten
+from sfumato.text.vocabulary import VOCABULARIES, Vocabulary, load_vocabulary
+
+__all__ = [
+    "DECODERS",
+    "VOCABULARIES",
+    "Budgets",
+    "Channel",
+    "Decoder",
+    "EncoderImportance",
+    "Exact",
+    "Group",
+    "GroupMap",
+    "Importance",
+    "Position",
+    "Promise",
+    "Rewriter",
+    "Rewritten",
+    "Vocabulary",
+    "WordImportance",
+    "load_vocabulary",
+]

@@ -1,0 +1,125 @@
+"""Which group each word of a text is in (STAMP, section 3.1): spans as one, importance by cosine."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sfumato.arrays import finite_number
+from sfumato.concepts.base import Detector, Span
+from sfumato.concepts.concept import Concept
+from sfumato.concepts.spans import SpanLike, find_all, merge
+from sfumato.errors import ParameterError
+from sfumato.sampling import Floats
+from sfumato.text.budgets import Budgets, Group
+from sfumato.text.importance import THRESHOLD, Importance
+from sfumato.text.words import Layout, lay_out
+
+
+@dataclass(frozen=True, slots=True)
+class Grouped:
+    """A text cut into positions, each with its group."""
+
+    layout: Layout
+    groups: tuple[Group, ...]
+    scores: tuple[float, ...]
+    """Cosine to the task, of a span the largest of its words."""
+
+
+@dataclass(frozen=True)
+class GroupMap:
+    """Finds what is sensitive and what matters, and puts every word into one of four groups.
+
+    Args:
+        sensitive: concepts or detectors; what any of them finds is sensitive.
+        importance: scores words against the task; without it nothing matters more than the rest.
+        threshold: words at least so close to the task are important.
+    """
+
+    sensitive: Sequence[Concept | Detector] = ()
+    importance: Importance | None = None
+    threshold: float = THRESHOLD
+
+    def __post_init__(self) -> None:
+        """Check the threshold."""
+        finite_number(self.threshold, "threshold", -1.0, 1.0)
+
+    def find(
+        self, texts: Sequence[str], spans: Sequence[Iterable[SpanLike]] | None = None
+    ) -> Iterator[list[Span]]:
+        """Return what is sensitive in each text; `spans` are those the texts came with."""
+        streams = [_found(part, texts, spans) for part in self.sensitive]
+        if not streams:
+            return iter([[] for _ in texts])
+        return (merge(span for spans in found for span in spans) for found in zip(*streams, strict=True))
+
+    def group(
+        self,
+        texts: Sequence[str],
+        tasks: Sequence[str],
+        spans: Sequence[Iterable[SpanLike]] | None = None,
+    ) -> Iterator[Grouped]:
+        """Group the words of every text, given its task."""
+        if len(tasks) != len(texts):
+            raise ParameterError(f"Every text must have its task. Found {len(tasks)} for {len(texts)} texts.")
+        for text, task, found in zip(texts, tasks, self.find(texts, spans), strict=True):
+            layout = lay_out(text, found)
+            scores = self._scores(layout, task)
+            groups = tuple(
+                _group(piece.span >= 0, bool(score >= self.threshold))
+                for piece, score in zip(layout.pieces, scores, strict=True)
+            )
+            yield Grouped(layout, groups, tuple(scores.tolist()))
+
+    def _scores(self, layout: Layout, task: str) -> Floats:
+        if self.importance is None or not task:
+            return np.full(len(layout.pieces), -1.0)
+        words = [layout.text[piece.start : piece.end].lower() for piece in layout.pieces]
+        own = [word if piece.word else "" for word, piece in zip(words, layout.pieces, strict=True)]
+        different = [word for word in dict.fromkeys(own) if word]
+        found = dict(zip(different, self.importance.scores(different, task), strict=True))
+        scores = np.array([found.get(word, 0.0) for word in own])
+        span = np.array([piece.span for piece in layout.pieces], np.int64)
+        # A span is one thing (section 4, span-level constraints): it matters as much as its closest word.
+        inside = span >= 0
+        top = np.full(len(layout.spans), -1.0)
+        np.maximum.at(top, span[inside], scores[inside])
+        scores[inside] = top[span[inside]]
+        return scores
+
+
+def _found(
+    part: Concept | Detector, texts: Sequence[str], spans: Sequence[Iterable[SpanLike]] | None
+) -> Iterator[list[Span]]:
+    return part.find_all(texts, spans) if isinstance(part, Concept) else find_all(part, texts)
+
+
+def _group(sensitive: bool, important: bool) -> Group:
+    if sensitive:
+        return Group.SENSITIVE_IMPORTANT if important else Group.SENSITIVE
+    return Group.IMPORTANT if important else Group.OTHER
+
+
+def count_groups(grouped: Iterable[Grouped]) -> dict[Group, int]:
+    """How many words each group has."""
+    counts = Counter(group for each in grouped for group in each.groups)
+    return {group: counts[group] for group in Group}
+
+
+def group_table(counts: dict[Group, int], budgets: Budgets) -> list[tuple[str, str, str]]:
+    """The 2 x 2 table as rows of text: a heading, then sensitive and other words, important ones first."""
+    total = max(1, sum(counts.values()))
+
+    def cell(group: Group) -> str:
+        epsilon = budgets.of(group)
+        spent = "hidden" if epsilon == 0 else f"epsilon {epsilon:g}"
+        return f"group {int(group)}: {counts[group]} words ({counts[group] / total:.0%}), {spent}"
+
+    return [
+        ("", "important to the task", "not important"),
+        ("sensitive", cell(Group.SENSITIVE_IMPORTANT), cell(Group.SENSITIVE)),
+        ("not sensitive", cell(Group.IMPORTANT), cell(Group.OTHER)),
+    ]

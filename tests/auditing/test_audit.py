@@ -1,0 +1,185 @@
+"""Audits run small: what is unprotected fails, what is protected passes, what cannot be read is refused."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import sfumato as sf
+from sfumato.auditing import AuditSettings, ScoredPairs, Searches, audit, settings
+from sfumato.concepts import Concept
+from sfumato.embedders import load_embedder
+from sfumato.errors import InputError
+from sfumato.learning import LearnSettings, learn
+from sfumato.mechanisms import Identity, Laplace
+from sfumato.protector import Protector
+from sfumato.randomness import generator
+from sfumato.records import DISEASES, make_records
+from tests.auditing.schema import problems
+
+RECORDS = make_records(440, seed=7)
+TEXTS = [record.text for record in RECORDS]
+CONCEPT = Concept.from_terms("disease", DISEASES)
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    """The quick suite with as little of everything as still shows a difference."""
+    plan = replace(
+        settings.SUITES["quick"], epochs=10, copies=2, informed=15, candidates=8, linked=15, averaged=2,
+        draws=2, searches=80, baselines=("removal",),
+    )  # fmt: skip
+    monkeypatch.setitem(settings.SUITES, "quick", plan)
+
+
+@pytest.fixture(scope="module")
+def encoder():
+    return load_embedder("wordllama")
+
+
+@pytest.fixture(scope="module")
+def protector(encoder):
+    others = [record.text for record in make_records(300, seed=8)]
+    return learn(others, CONCEPT, embedder=encoder, settings=LearnSettings(source="synthetic"))
+
+
+def test_a_protector_passes_and_nothing_private_is_in_the_result(protector):
+    heard = []
+    searches = Searches([record.query for record in RECORDS], [[row] for row in range(len(RECORDS))])
+    found = sf.audit(
+        TEXTS, protector=protector, gold=[searches], settings=AuditSettings(fail_above=0.1, baselines=True),
+        on_step=lambda label, share: heard.append((label, share)),
+    )  # fmt: skip
+    assert found.outcome == "pass" and found.exit_code == 0
+    rows = {row.name: row for row in found.attacks}
+    assert set(rows) == {"tokens", "informed", "linkage", "bits", "tokens, mean of 2 releases"}
+    assert rows["tokens"].control > 0.8 > 0.3 > rows["tokens"].floor and found.excess < 0.1
+    # The informed attacker reads every clean vector and, of neutral texts, no more than chance allows.
+    assert rows["informed"].control > 0.9 and found.worst_case.excess < 0.35
+    assert rows["bits"].control == 1.0 and rows["bits"].released == 0.0
+    assert [row.name for row in found.attacks if row.counts] == ["tokens"]
+    assert found.utility.metric == "search nDCG@10" and found.utility.kept > 0.8
+    written = found.to_dict()
+    assert problems(written) == []
+    text = json.dumps(written, allow_nan=False)
+    assert not [record for record in RECORDS if record.text in text or record.query in text]
+    assert written["examples"] == [] and {row["term"] for row in written["terms"]} <= set(DISEASES)
+    by_setting = {row.setting: row for row in found.baselines}
+    # Taking the concept out is the floor itself.
+    assert abs(by_setting["taken out"].excess) < 0.12
+    shares = [share for _, share in heard]
+    assert shares == sorted(shares) and shares[-1] <= 1.0 and "tokens" in dict(heard)
+
+
+def test_the_same_seed_gives_the_same_figures(protector):
+    one, two = (audit(TEXTS, protector=protector).to_dict() for _ in range(2))
+    assert one == two
+    other = audit(TEXTS, protector=protector, settings=AuditSettings(seed=5)).to_dict()
+    assert other["leakage"] != one["leakage"]
+
+
+def test_no_protection_is_an_excess_of_one(encoder):
+    plain = Protector(Identity(), encoder, normalise=False)
+    settings = AuditSettings(fail_above=0.1)
+    found = audit(TEXTS, CONCEPT, protector=plain, settings=settings, showable=[True] * len(TEXTS))
+    assert found.outcome == "fail" and found.exit_code == 1 and found.excess == pytest.approx(1.0, abs=0.1)
+    assert found.worst_case.excess == pytest.approx(1.0) and found.utility.kept == pytest.approx(1.0)
+    example = found.examples[0]
+    assert example["text"] in TEXTS and example["terms"][0] in example["read"]["tokens"]["clean"][:3]
+    # The same vectors, handed over without a word about how they were made.
+    given = audit(TEXTS, CONCEPT, released=encoder.embed(TEXTS), embedder=encoder, settings=settings)
+    assert given.outcome == "fail" and given.excess == 1.0
+    assert (
+        given.guarantee["proof"] == "none"
+        and ("averaging", "these vectors are released once only.") in given.left_out
+    )
+
+
+def test_vectors_that_say_nothing_are_refused():
+    noise = generator(0).standard_normal((len(TEXTS), 64)).astype(np.float32)
+    found = audit(TEXTS, CONCEPT, released=noise, clean=noise, settings=AuditSettings(fail_above=0.1))
+    assert found.outcome == "refused" and found.exit_code == 3 and "proves nothing" in found.verdict.reason
+    row = found.attacks[0]
+    assert not row.works and row.floor == row.prior and "prior stands in" in row.note
+    assert {name for name, _ in found.left_out} >= {"informed", "averaging"}
+    assert problems(found.to_dict()) == []
+
+
+def test_the_worst_case_counts_when_asked_for(encoder):
+    # Noise of this kind leaves enough for somebody who knows the rest of the text.
+    noised = Protector(Laplace.from_noise_ratio(0.5, dim=256), encoder, normalise=False)
+    found = audit(TEXTS, CONCEPT, protector=noised, settings=AuditSettings(fail_above=0.99, worst_case=True))
+    informed = found.worst_case
+    assert informed.counts and informed.excess > 0.9
+    assert found.verdict.row.excess == max(row.excess for row in found.attacks if row.counts)
+    blind = audit(
+        TEXTS, CONCEPT, released=encoder.embed(TEXTS), clean=encoder.embed(TEXTS),
+        settings=AuditSettings(worst_case=True),
+    )  # fmt: skip
+    assert blind.outcome == "refused" and "worst case" in blind.verdict.reason
+
+
+def test_labelled_spans_have_no_names(encoder):
+    spans = [list(record.spans) for record in RECORDS]
+    concept = Concept.from_spans("disease")
+    released = encoder.embed(TEXTS)
+    found = audit(TEXTS, concept, released=released, embedder=encoder, spans=spans)
+    assert found.attacks[0].works and found.excess == 1.0
+    assert {row["term"] for row in found.terms} == {None}
+    assert "informed" in dict(found.left_out)
+    text = json.dumps(found.to_dict())
+    assert not [disease for disease in DISEASES if f'"{disease}"' in text]
+
+
+def test_pairs_and_neighbours_measure_utility(encoder, protector):
+    first, second = [record.query for record in RECORDS[:60]], TEXTS[:60]
+    scores = [float(row % 2) for row in range(60)]
+    mixed = [
+        text if score else TEXTS[row + 100]
+        for row, (text, score) in enumerate(zip(second, scores, strict=True))
+    ]
+    found = audit(TEXTS, protector=protector, gold=[ScoredPairs(first, mixed, scores)])
+    assert found.utility.metric == "STS Pearson" and found.utility.clean > 0.5
+    found = audit(TEXTS, CONCEPT, released=encoder.embed(TEXTS), embedder=encoder)
+    assert found.utility.metric == "neighbours nDCG@10" and found.utility.released == pytest.approx(1.0)
+
+
+def test_another_attack_can_be_asked_for_or_is_left_out(protector):
+    found = audit(TEXTS, protector=protector, settings=AuditSettings(attacks=("minilm", "linkage")))
+    reasons = dict(found.left_out)
+    assert "all-MiniLM-L6-v2" in reasons["minilm"] and "row of its own" in reasons["linkage"]
+    with pytest.raises(InputError, match="attack"):
+        audit(TEXTS, protector=protector, settings=AuditSettings(attacks=("telepathy",)))
+
+
+def wrong_inputs(encoder, protector):
+    vectors = encoder.embed(TEXTS)
+    two = replace(protector, concepts=(CONCEPT, Concept.from_terms("city", ["Oslo", "Rome"])))
+    return {
+        "either a protector": {"protector": protector, "released": vectors},
+        "hides several": {"protector": two},
+        "give a concept": {"released": vectors, "embedder": encoder},
+        "one released vector": {"concept": CONCEPT, "released": vectors[:9], "embedder": encoder},
+        "must be those of the encoder": {
+            "concept": CONCEPT, "released": vectors, "clean": vectors[::-1], "embedder": encoder,
+        },
+        "Name the encoder they came from": {"concept": CONCEPT, "released": vectors[:, :50]},
+        "No text contains": {"concept": Concept.from_terms("sea", ["kraken"]), "protector": protector},
+        "Relevant rows": {"protector": protector, "gold": [Searches(["x"], [[5000]])]},
+        "can only be looked up": {
+            "concept": CONCEPT, "released": vectors, "embedder": encoder, "gold": [Searches(["x"], [[1]])],
+        },
+        "one entry a text": {"protector": protector, "showable": [True]},
+    }  # fmt: skip
+
+
+def test_wrong_input_is_refused_in_words(encoder, protector):
+    for words, given in wrong_inputs(encoder, protector).items():
+        with pytest.raises(InputError, match=words):
+            audit(TEXTS, **given)
+    few = [text for text in TEXTS if CONCEPT.terms_in(text)][:30]
+    with pytest.raises(InputError, match="At least 20 texts"):
+        audit(few, protector=protector)

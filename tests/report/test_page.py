@@ -1,0 +1,141 @@
+"""The page: one file, the verdict first, nothing private, everything escaped."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from sfumato.mechanisms import Identity
+from sfumato.report import audit_page
+from sfumato.report.chart import Point, Series, bar, tradeoff
+from tests.auditing.made import baseline, made_audit, row
+
+EXAMPLE = {
+    "row": 3,
+    "text": "A <script>alert(1)</script> note about asthma.",
+    "terms": ["asthma"],
+    "read": {
+        "tokens": {"clean": ["asthma", "gout"], "released": ["gout", "asthma"]},
+        "decoder": {"clean": "a note on asthma & more", "released": "something else"},
+    },
+}
+
+
+def words(page):
+    """What a reader sees."""
+    shown = re.sub(r"<(style|title)>.*?</\1>|<title>.*?</title>", "", page, flags=re.DOTALL)
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", shown).replace("\u00a0", " "))
+
+
+def test_the_verdict_comes_first_in_words():
+    page = audit_page(made_audit())
+    shown = words(page)
+    assert shown.index("Within the limit of 10 %") < shown.index("excess leakage of 5.0 %") < 800
+    assert "(95 % interval 2.0 % to 8.0 %)" in shown and "worst case" in shown.lower()
+    failed = words(audit_page(made_audit(rows=[row(released=0.9)])))
+    assert "Above the limit of 10 %" in failed and "fail" in failed
+    refused = words(audit_page(made_audit(rows=[row(control=0.1, floor=0.1, released=0.1, works=False)])))
+    assert "No verdict: the attacks do not work here" in refused and "proves nothing" in refused
+    assert "Measured; no limit was set" in words(audit_page(made_audit(fail_above=None)))
+
+
+@pytest.mark.parametrize("released", [0.3, 0.9])
+def test_no_page_says_safe(released):
+    shown = words(audit_page(made_audit(rows=[row(released=released)]))).lower()
+    assert not re.search(r"\bsafe\b|\bsecure\b|\banonymous\b", shown)
+
+
+def test_one_small_file_without_requests_or_scripts():
+    page = audit_page(made_audit(examples=(EXAMPLE,)))
+    assert len(page.encode()) < 1_000_000
+    assert "<script" not in page and "javascript:" not in page and " onload" not in page
+    assert "http" not in page.replace('xmlns="http://www.w3.org/2000/svg"', "")
+    assert not re.search(r"url\(|@import|<link|<img|<iframe|\bsrc=|\bhref=", page)
+
+
+def test_texts_are_escaped_and_right_guesses_marked():
+    page = audit_page(made_audit(examples=(EXAMPLE,)))
+    assert "A &lt;script&gt;alert(1)&lt;/script&gt; note" in page and "on asthma &amp; more" in page
+    assert page.count('class="chip hit"') == 3  # asthma from clean and released, and in the text from clean
+    assert "No text was marked as showable" in audit_page(made_audit())
+
+
+def test_private_terms_have_no_names():
+    named, private = words(audit_page(made_audit())), words(audit_page(made_audit(source="spans")))
+    assert "asthma" in named and "gout" in named
+    assert "asthma" not in private and "term 1" in private and "have no names" in private
+
+
+def test_the_promise_is_in_plain_words():
+    shown = words(audit_page(made_audit()))
+    for fact in ("epsilon 100 per unit", "noise ratio 0.64", "worst case in l2", "factor of e^(epsilon"):
+        assert fact in shown
+    nothing = made_audit(guarantee=Identity().guarantee.to_dict(), noise={"ratio": None, "cosine": None})
+    assert "Nothing is promised" in words(audit_page(nothing))
+
+
+def test_frameworks_are_named_with_what_does_not_apply():
+    shown = words(audit_page(made_audit()))
+    for name in ("LLM09:2026", "LLM08:2025", "AML.T0024", "Article 33"):
+        assert name in shown
+    assert "does not apply" in shown and "no legal advice" in shown
+
+
+def test_everything_that_was_left_out_or_limited_is_said():
+    audit = made_audit()
+    shown = words(audit_page(audit))
+    assert "minilm" in shown and "Not installed" in shown
+    elsewhere = made_audit(settings=audit.settings | {"target": "embeddings", "embedder": None})
+    shown = words(audit_page(elsewhere))
+    assert "Nobody said how these vectors were made" in shown and "floor could not be measured" in shown
+
+
+def test_the_comparison_is_put_in_words():
+    shown = words(audit_page(made_audit()))
+    assert "the lowest excess leakage of a baseline is 40 % (leace, terms erased)" in shown
+    assert "What is audited here has 5.0 % at 97 %" in shown
+    only = made_audit(baselines=(baseline("laplace", "", 0.9, 0.5),))
+    assert "no baseline tried has a place" in words(audit_page(only))
+
+
+def marks(drawn):
+    """Where the circles are."""
+    return [(float(x), float(y)) for x, y in re.findall(r'<circle cx="([\d.]+)" cy="([\d.]+)"', drawn)]
+
+
+def test_the_picture_puts_useful_right_and_private_down():
+    points = [Point(0.2, 0.9), Point(0.8, 0.9), Point(0.8, 0.1, (0.7, 0.9), (0.05, 0.2), "a & b")]
+    drawn = tradeoff(
+        Point(0.97, 0.02, label="here"), [Series("x", points)], title="t", x_label="kept", y_label="leak",
+        goal=(0.95, 0.05),
+    )  # fmt: skip
+    (x1, y1), (x2, y2), (x3, y3) = marks(drawn)
+    assert x1 < x2 == x3 and y1 == y2 < y3
+    assert drawn.count("<polygon") == 1 and "a &amp; b" in drawn
+    # The point that keeps 97 % and leaks 2 % lies in the shaded corner.
+    left, top = map(float, re.search(r'class="goal" x="([\d.]+)" y="([\d.]+)"', drawn).groups())
+    at = re.search(r'class="ours" points="([\d.]+),[\d.]+ [\d.]+,([\d.]+)', drawn)
+    assert float(at[1]) > left and float(at[2]) > top
+    assert "<polygon" not in tradeoff(None, [], title="t", x_label="", y_label="", goal=(0.95, 0.05))
+
+
+def test_points_beyond_the_axes_stay_in_the_picture():
+    drawn = tradeoff(
+        None,
+        [Series("x", [Point(3, -2), Point(-1, 5)])],
+        title="t",
+        x_label="",
+        y_label="",
+        goal=(1, 0),
+    )
+    assert all(0 <= x <= 620 and 0 <= y <= 430 for x, y in marks(drawn))
+
+
+def test_bars_of_a_term():
+    drawn = bar(0.9, 0.3, 0.4)
+    assert (
+        'class="bar-clean" y="2" width="180.0"' in drawn
+        and 'class="bar-released" y="5" width="80.0"' in drawn
+    )
+    assert "bar-floor" not in bar(0.9, None, None)
