@@ -55,19 +55,3 @@ def test_mechanisms_lists_them_all(tmp_path):
     assert [row["name"] for row in found] == list(MECHANISMS.names())
     assert {row["name"]: row["proof"] for row in found}["suppression"] == "none"
     assert all(row["paper"] and row["parameters"] for row in found)
-
-
-def test_demo_writes_a_self_contained_report(tmp_path):
-    done = sfumato("demo", "-o", str(tmp_path / "out"))
-    assert done.returncode == 0, done.stderr
-    page = (tmp_path / "out" / "report.html").read_text()
-    assert done.stdout.strip().splitlines()[-1] == f"Report: {tmp_path / 'out' / 'report.html'}"
-    assert len(page) < 1_000_000 and "<script" not in page
-    assert "http" not in page.replace('xmlns="http://www.w3.org/2000/svg"', "")
-    figures = json.loads((tmp_path / "out" / "report.json").read_text())
-    assert figures["clean"] > 0.9 and 0.45 < figures["prior"] < 0.6
-    by_name = {(row["mechanism"], round(row["ratio_predicted"], 2)): row for row in figures["releases"]}
-    # More noise, less of everything; and the promises are printed as they are.
-    assert by_name["laplace", 0.25]["neighbours_kept"] > by_name["laplace", 2.5]["neighbours_kept"]
-    assert by_name["laplace", 0.25]["concept_read"] > by_name["laplace", 2.5]["concept_read"]
-    assert by_name["suppression", 1.0]["guarantee"]["epsilon"] == "inf"
