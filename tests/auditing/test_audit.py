@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import sfumato as sf
+from sfumato.attacks import ATTACKS
 from sfumato.auditing import AuditSettings, ScoredPairs, Searches, audit, settings
 from sfumato.concepts import Concept
 from sfumato.embedders import load_embedder
@@ -18,6 +19,7 @@ from sfumato.mechanisms import Identity, Laplace
 from sfumato.protector import Protector
 from sfumato.randomness import generator
 from sfumato.records import DISEASES, make_records
+from sfumato.registry import Entry
 from tests.auditing.schema import problems
 
 RECORDS = make_records(440, seed=7)
@@ -145,6 +147,25 @@ def test_pairs_and_neighbours_measure_utility(encoder, protector):
     assert found.utility.metric == "STS Pearson" and found.utility.clean > 0.5
     found = audit(TEXTS, CONCEPT, released=encoder.embed(TEXTS), embedder=encoder)
     assert found.utility.metric == "neighbours nDCG@10" and found.utility.released == pytest.approx(1.0)
+
+
+def test_attacks_that_write_texts_count_and_are_shown(monkeypatch, encoder):
+    entry = Entry("parrot", "tests.auditing.parrot:Parrot", "says what the nearest text says")
+    monkeypatch.setitem(ATTACKS._entries, "parrot", entry)
+    plain = Protector(Identity(), encoder, normalise=False)
+    found = audit(
+        TEXTS, CONCEPT, protector=plain, settings=AuditSettings(attacks=("parrot",), fail_above=0.5),
+        showable=[True] * len(TEXTS),
+    )  # fmt: skip
+    row = next(row for row in found.attacks if row.name == "parrot")
+    assert row.reads == "text" and row.counts and row.runs == 1
+    assert row.control == row.released > row.floor and row.excess == 1.0
+    assert all(each["read"]["parrot"]["released"] in TEXTS for each in found.examples)
+    alone = audit(
+        TEXTS, CONCEPT, released=encoder.embed(TEXTS), clean=encoder.embed(TEXTS),
+        settings=AuditSettings(attacks=("parrot",)),
+    )  # fmt: skip
+    assert ("parrot", "it asks the encoder, and there is none.") in alone.left_out
 
 
 def test_another_attack_can_be_asked_for_or_is_left_out(protector):

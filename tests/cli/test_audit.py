@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -111,6 +114,15 @@ def test_bad_input_is_one_line_and_exit_2(folder, monkeypatch, capsys):
         assert stopped.value.code == 2, (name, stopped.value.code, lines)
         assert len(lines) == 1 and lines[0].startswith("sfumato: "), (name, lines)
         assert not (folder / "never.html").exists(), name
+
+
+def test_the_example_for_ci_holds_a_protector_to_a_limit(tmp_path):
+    script = Path(__file__).parents[2] / "examples" / "ci_leakage.py"
+    command = [sys.executable, str(script), "--most", "0.2", "--json", "a.json"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "excess leakage" in done.stdout and "kept" in done.stdout
+    assert problems(json.loads((tmp_path / "a.json").read_text())) == []
 
 
 def test_help_has_an_example():

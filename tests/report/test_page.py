@@ -95,6 +95,9 @@ def test_the_comparison_is_put_in_words():
     shown = words(audit_page(made_audit()))
     assert "the lowest excess leakage of a baseline is 40 % (leace, terms erased)" in shown
     assert "What is audited here has 5.0 % at 97 %" in shown
+    refused = made_audit(rows=[row(control=0.1, floor=0.1, released=0.1, works=False)])
+    assert "has no figure to compare" in words(audit_page(refused))
+    assert "audited here" not in re.sub(r"What is audited here", "", words(audit_page(refused)))
     only = made_audit(baselines=(baseline("laplace", "", 0.9, 0.5),))
     assert "no baseline tried has a place" in words(audit_page(only))
 

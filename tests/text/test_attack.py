@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sfumato.errors import InputError
+from sfumato.errors import InputError, ParameterError
 from sfumato.randomness import generator
 from sfumato.text import Budgets, Channel, Rewriter, Vocabulary
 from sfumato.text.attack import (
@@ -44,7 +44,7 @@ def leakage(epsilon, count=200, context=True):
     public = texts(500, 2)
     model = ContextModel.fit(PLACES, public, weight=1.0) if context else None
     prior = unigram_prior([numbered(PLACES, text) for text in public], candidates)
-    attack = TokenAttack(channel, candidates, prior, epsilon, draws=500, context=model)
+    attack = TokenAttack(channel, candidates, prior, epsilon, draws=100, context=model)
     return measure_leakage(attack, sources, written, places, resamples=200)
 
 
@@ -55,12 +55,24 @@ def test_the_bayes_guess_is_as_good_as_the_channel_allows():
     prior = np.linspace(1, 4, size) / np.linspace(1, 4, size).sum()
     rates = []
     for epsilon in (0.5, 5.0, 50.0):
-        attack = TokenAttack(channel, np.arange(size), prior, epsilon, draws=1000)
+        attack = TokenAttack(channel, np.arange(size), prior, epsilon, draws=100)
         words = rng.choice(size, count, p=prior)
         rate = (attack.recover(channel.sample(words, epsilon)) == words).mean()
         assert abs(rate - attack.vulnerability()) < 5 * np.sqrt(0.25 / count) + 0.03
         rates.append(rate)
     assert rates[0] < 0.15 < rates[1] < rates[2] and rates[2] > 0.9
+
+
+@pytest.mark.parametrize("mechanism", ["polar", "laplace", "purkayastha"])
+def test_the_sampled_channel_is_the_channel_that_is_counted(mechanism):
+    """Estimates of P(o | x) against counts; five standard errors of both."""
+    channel, epsilon = Channel(vocabulary(dim=3), mechanism), 4.0
+    size = len(vocabulary())
+    attack = TokenAttack(channel, np.arange(size), np.ones(size), epsilon, draws=300)
+    found = np.exp([attack.log_likelihood(word) for word in range(size)])
+    counts = np.bincount(channel.sample(np.zeros(20_000, np.int64), epsilon), minlength=size) / 20_000
+    assert found.sum(axis=0) == pytest.approx(1.0, abs=1e-4)
+    assert np.abs(found[:, 0] - counts).max() < 0.02
 
 
 def test_the_guess_beats_reading_the_word_where_priors_are_skewed():
@@ -104,6 +116,12 @@ def test_context_says_nothing_about_words_it_never_saw():
     assert len(model.around(words, 3)) == 6
     with pytest.raises(InputError, match="known words"):
         ContextModel.fit(PLACES, ["Qwertz"])
+
+
+def test_too_many_candidates_are_refused(monkeypatch):
+    monkeypatch.setattr("sfumato.text.attack._LARGEST", 30)
+    with pytest.raises(ParameterError, match="1 candidates at most"):
+        TokenAttack(Channel(PLACES), [0, 1], np.ones(2), 1.0)
 
 
 def test_bad_candidates_and_empty_texts_are_refused():

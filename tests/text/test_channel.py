@@ -138,6 +138,9 @@ def test_bad_words_and_keys_are_refused():
     assert channel.sample([], 1.0).shape == (0,)
 
 
-def test_counts_add_up():
-    counts = Channel(vocabulary()).counts([0, UNKNOWN, 2], 5.0, 100)
-    assert counts.shape == (3, len(vocabulary())) and counts.sum(axis=1).tolist() == [100, 100, 100]
+def test_draws_show_the_vectors_behind_the_words(monkeypatch):
+    monkeypatch.setattr("sfumato.text.channel._CHUNK", 4)
+    parts = [(rows.copy(), words) for rows, words in Channel(vocabulary()).draw([0, UNKNOWN, 2] * 3, 5.0)]
+    assert [len(words) for _, words in parts] == [4, 4, 1]
+    for rows, words in parts:
+        assert np.array_equal((rows @ vocabulary().vectors.T).argmax(axis=1), words)

@@ -26,7 +26,7 @@ def brute(released, words):
 @pytest.mark.parametrize("epsilon", [3.0, 40.0, 400.0])
 @pytest.mark.parametrize("tilt", [0.0, 0.9])
 def test_exact_is_brute_force_whatever_the_hints(epsilon, tilt, monkeypatch):
-    monkeypatch.setattr(decoders, "_MANY", 1000)
+    monkeypatch.setattr(decoders, "_MANY", 500)
     words = unit(5000, 64, tilt=tilt)
     numbers = generator(1).integers(0, 5000, 700)
     released = Polar(epsilon=epsilon).privatize(words[numbers])

@@ -8,8 +8,9 @@ from typing import Any, Literal
 
 from sfumato.attacks import ATTACKS
 from sfumato.attacks.base import Embeds
-from sfumato.attacks.running import make_attack
+from sfumato.attacks.running import make_attack, settings_of
 from sfumato.auditing.material import Material, Vectors
+from sfumato.auditing.rows import LeftOut
 from sfumato.auditing.settings import Suite
 from sfumato.auditing.target import Target, Victim
 from sfumato.evaluation.leakage import Leakage, measure_leakage
@@ -88,11 +89,14 @@ def tokens(suite: Suite, material: Material, on_step: Tell | None = None) -> Ins
 def named(name: str, material: Material, on_step: Tell | None = None) -> Instrument:
     """Any other attack of the table that names terms or writes texts."""
     kind: Any = ATTACKS.get(name)
+    if material.embedder is None and "embedder" in settings_of(kind):
+        raise LeftOut("it asks the encoder, and there is none")
 
     def fit(
         texts: Sequence[str], vectors: Vectors, victim: Victim, embedder: Embeds | None, seed: int
     ) -> Read:
-        offered = {"seed": seed, "embedder": embedder, "vocabulary": material.vocabulary}
+        # Asking the encoder is part of such an attack, whatever else the attacker may release.
+        offered = {"seed": seed, "embedder": material.embedder, "vocabulary": material.vocabulary}
         attack = make_attack(name, {}, offered)
         if kind.needs == "nothing":
             texts, vectors = [], vectors[:0]
@@ -136,7 +140,7 @@ def calibrate(instrument: Instrument, material: Material, seeds: int, *, query: 
 def attack(
     instrument: Instrument, material: Material, target: Target, seeds: int, *, query: bool, seed: int
 ) -> Reading:
-    """Run an attack on a target; one that learns is trained on fresh releases."""
+    """Run an attack, trained on fresh releases; one that writes texts is slow and reads one release."""
     texts = [material.texts[row] for row in material.learned]
     vectors, victim = target.learning(material.learned)
     hits: list[Hits] = []
@@ -144,7 +148,7 @@ def attack(
     for run in range(seeds):
         encoder = material.embedder if query else None
         read = instrument.fit(texts, vectors, victim, encoder, seed + run)
-        for draw in range(target.draws):
+        for draw in range(target.draws if instrument.reads == "terms" else 1):
             found = read(target.documents(draw)[material.attacked])
             hits.append(count_leaked(material.truth, found))
             guesses = guesses or found

@@ -71,7 +71,7 @@ class _Bench:
         """Run an attack that reads the concept, with its control and its floor."""
         self.steps.begin(name)
         instrument = self._instrument(name)
-        seed, seeds = self.settings.seed, self.plan.seeds if instrument.learns else 1
+        seed, seeds = self.settings.seed, self.plan.seeds if instrument.reads == "terms" else 1
         scale = calibrate(instrument, self.material, seeds, query=self.query, seed=seed)
         reading = attack(instrument, self.material, self.target, seeds, query=self.query, seed=seed)
         how = self.material.resampling()

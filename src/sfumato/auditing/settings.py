@@ -20,7 +20,7 @@ class Suite:
     pool: int
     """Most texts in all; those without the concept are there for search and to be told apart."""
     seeds: int
-    """Times every trained attack is run, each time with another seed; the runs are pooled."""
+    """Runs of the token attack, each with another seed and pooled; attacks that write texts run once."""
     draws: int
     """Releases of the attacked texts that one fitted attack reads, each by itself; they are pooled."""
     epochs: int
@@ -50,7 +50,7 @@ SUITES: dict[SuiteName, Suite] = {
     ),
     "full": Suite(
         rows=4000, pool=8000, seeds=3, draws=3, epochs=40, copies=8, informed=200, candidates=100, linked=200,
-        averaged=16, searches=2000, attacks=("tokens", "decoder", "corrector", "minilm"), baselines=None,
+        averaged=16, searches=2000, attacks=("tokens", "decoder", "minilm"), baselines=None,
     ),
 }  # fmt: skip
 

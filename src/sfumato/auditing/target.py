@@ -62,10 +62,11 @@ class DefenceTarget:
             self.entering = defence.prepare(material.texts, material.clean, spans=material.spans, seed=seed)
 
     def learning(self, rows: Rows) -> tuple[Vectors, Victim]:
-        """Vectors that enter the mechanism; behind a key, releases of texts stored under it."""
+        """Vectors that enter the mechanism, if any; behind a key, releases of texts stored under it."""
         if self.defence.key is not None:
             return self.documents(self.draws)[rows], None
-        return self.entering[rows], self.defence.mechanism
+        inner = self.defence.mechanism
+        return self.entering[rows], None if isinstance(inner, Identity) else inner
 
     def documents(self, draw: int = 0) -> Vectors:
         """One release of the whole pool."""

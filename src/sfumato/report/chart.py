@@ -16,7 +16,7 @@ COLOURS = 8
 _DASHES = ("", "7 3", "2 3", "9 3 2 3")
 
 _WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 620, 430, 78, 14, 14, 52
-_LOW_X, _HIGH_X, _LOW_Y, _HIGH_Y = 0.0, 1.08, -0.12, 1.08
+_LOW_X, _HIGH_X, _LOW_Y, _HIGH_Y = 0.0, 1.08, -0.2, 1.08
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,6 +94,8 @@ def matched_words(audit: Audit) -> str:
     )
     if ours is not None:
         return f"{said} What is audited here has {percent(ours['excess'])} at {percent(ours['kept'])}."
+    if audit.outcome == "refused" or audit.excess is None:
+        return f"{said} What is audited here has no figure to compare."
     kept = audit.utility.kept
     here = "does not have a defined utility" if kept is None else f"keeps {percent(kept)}"
     return f"{said} What is audited here {here}, so it is not compared at that level."

@@ -1,7 +1,10 @@
 """An attack on private text, which the paper never runs: the best guess of a word from what was written.
 
-The channel is public, so that it can be sampled at leisure: P(o | x) for every candidate x. The Bayes-optimal
-attacker takes the x with the largest P(x) P(o | x), and may multiply by what the neighbouring words say.
+The channel is public, so that an attacker can sample it at leisure. Draw vectors y from all candidates,
+decode each to a word o, and average over the y of every o: P(o | x) is proportional to the mean over those y
+of p(y | x)/sum over candidates of p(y | x'). That is exact in the limit, and every draw says something about
+every candidate, so that far fewer are needed than by counting. The Bayes-optimal guess is the x with the
+largest P(x) P(o | x); it may be multiplied by what the neighbouring words say.
 """
 
 from __future__ import annotations
@@ -12,9 +15,11 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.arrays import whole_number
-from sfumato.errors import InputError
+from sfumato.errors import InputError, ParameterError
+from sfumato.mechanisms import Laplace, Mechanism, Polar
 from sfumato.randomness import generator
 from sfumato.sampling import Floats
 from sfumato.text.channel import Channel
@@ -23,8 +28,9 @@ from sfumato.text.prefixes import Ids
 from sfumato.text.rewriter import Rewritten
 from sfumato.text.vocabulary import UNKNOWN
 
-_PRIOR_DRAW = 1.0
-"""Weight of the average output beside a word's own: what was never drawn is unlikely, not impossible."""
+_LARGEST = 1 << 28
+"""Words times candidates: a table of a gigabyte."""
+_ROWS = 512
 
 
 class TokenAttack:
@@ -47,7 +53,7 @@ class TokenAttack:
         prior: Floats,
         epsilon: float,
         *,
-        draws: int = 1000,
+        draws: int = 100,
         context: ContextModel | None = None,
         rng: object = None,
     ) -> None:
@@ -57,22 +63,19 @@ class TokenAttack:
             raise InputError(
                 "Every candidate must have a prior above 0. Found another number of them, or a 0."
             )
+        if len(self.candidates) * len(channel.vocabulary) > _LARGEST:
+            most = _LARGEST // len(channel.vocabulary)
+            raise ParameterError(f"There may be {most} candidates at most. Found {len(self.candidates)}.")
         self.log_prior = np.log(weights / weights.sum())
         self.context = context
-        self.draws = whole_number(draws, "draws", 2, 10**9)
-        counts = channel.counts(self.candidates, epsilon, self.draws, rng)
-        self._columns = counts.tocsc()
-        self._output = np.asarray(counts.mean(axis=0)).ravel() / self.draws + 1e-12
-        """Average law of what comes out."""
+        self._table = _sampled(channel, self.candidates, epsilon, whole_number(draws, "draws", 1, 10**9), rng)
+        self._seen: NDArray[np.bool_] = np.asarray(self._table.any(axis=1))
 
     def log_likelihood(self, written: int) -> Floats:
-        """`[n]` log P(written | candidate), smoothed; 0 for a word that the channel did not write."""
-        if written == UNKNOWN:
+        """`[n]` log P(written | candidate); 0 for a word that is hidden or that no draw has written."""
+        if written == UNKNOWN or not self._seen[written]:
             return np.zeros(len(self.candidates))
-        seen = np.zeros(len(self.candidates))
-        low, high = self._columns.indptr[written], self._columns.indptr[written + 1]
-        seen[self._columns.indices[low:high]] = self._columns.data[low:high]
-        return np.asarray(np.log((seen + _PRIOR_DRAW * self._output[written]) / (self.draws + _PRIOR_DRAW)))
+        return np.asarray(np.log(np.maximum(self._table[written], 1e-30).astype(np.float64)))
 
     def recover(self, written: Sequence[int] | Ids, contexts: Sequence[Ids] | None = None) -> Ids:
         """Return the best guess for each written word, given the words around it where asked."""
@@ -85,13 +88,44 @@ class TokenAttack:
         return guesses
 
     def vulnerability(self) -> float:
-        """The share of words a guesser without context gets right: sum over outputs of max P(x) P(o | x).
+        """The share of words a guesser without context gets right: sum over outputs of max P(x) P(o | x)."""
+        prior = np.exp(self.log_prior).astype(np.float32)
+        return float(np.sum([(row * prior).max() for row in self._table], dtype=np.float64))
 
-        The maximum is chosen on the same draws that it is counted on, so that this is a little too high.
-        """
-        joint = self._columns.copy()
-        joint.data = joint.data * np.exp(self.log_prior)[joint.indices] / self.draws
-        return float(joint.max(axis=0).sum())
+
+def _sampled(
+    channel: Channel, candidates: Ids, epsilon: float, draws: int, rng: object
+) -> NDArray[np.float32]:
+    """`[V, n]` estimates of P(o | x)."""
+    table = np.zeros((len(channel.vocabulary), len(candidates)), np.float32)
+    centres = channel.vocabulary.unit(candidates)
+    mechanism = channel.mechanism(epsilon)
+    for released, written in channel.draw(np.repeat(candidates, draws), epsilon, rng):
+        order = np.argsort(written, kind="stable")
+        for low in range(0, len(order), _ROWS):
+            own = order[low : low + _ROWS]
+            scores = _log_densities(mechanism, released[own], centres)
+            scores -= scores.max(axis=1, keepdims=True)
+            share = np.exp(scores)
+            share /= share.sum(axis=1, keepdims=True)
+            outputs, first = np.unique(written[own], return_index=True)
+            table[outputs] += np.add.reduceat(share, first, axis=0)
+    table /= table.sum(axis=0)
+    return table
+
+
+def _log_densities(
+    mechanism: Mechanism, released: NDArray[np.float32], centres: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    """`[n, candidates]` log densities of released rows, up to a constant of each row."""
+    if isinstance(mechanism, Polar) and mechanism.radius_epsilon is None:
+        rows = released / np.maximum(np.linalg.norm(released, axis=1, keepdims=True), 1e-30)
+        return np.asarray(mechanism.epsilon * (rows @ centres.T), np.float32)
+    if isinstance(mechanism, Laplace):
+        squares = np.square(released).sum(axis=1)[:, None] + 1 - 2 * (released @ centres.T)
+        return np.asarray(-mechanism.epsilon * np.sqrt(np.maximum(squares, 0)), np.float32)
+    columns = [mechanism.log_density(released, centre[None]) for centre in centres]
+    return np.stack(columns, axis=1).astype(np.float32)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -74,6 +74,16 @@ class Channel:
             rng: None for secure noise, a `Source` or a seed for experiments.
             threads: how many threads; None means all cores. The result does not depend on it.
         """
+        parts = [written for _, written in self.draw(numbers, epsilons, rng, threads=threads)]
+        return np.concatenate(parts) if parts else np.zeros(0, np.int64)
+
+    def draw(
+        self, numbers: Sequence[int] | Ids, epsilons: Any, rng: object = None, *, threads: int | None = None
+    ) -> Iterator[tuple[NDArray[np.float32], Ids]]:
+        """Yield released vectors and the words they decode to, some thousands at a time; as `sample` else.
+
+        The vectors are valid until the next ones come. Attackers sample them; a text releases words alone.
+        """
         words = np.asarray(numbers, np.int64)
         budgets = np.broadcast_to(np.asarray(epsilons, np.float64), words.shape)
         if words.size and not UNKNOWN <= int(words.min()) <= int(words.max()) < len(self.vocabulary):
@@ -81,11 +91,9 @@ class Channel:
         source = resolve(rng)
         if not isinstance(source, Source):
             raise ParameterError("`rng` must be None, a Source or a seed: words have no keys of their own.")
-        out = np.empty(len(words), np.int64)
         released = np.empty((min(len(words), _CHUNK), self.vocabulary.dim), np.float32)
         for low in range(0, len(words), _CHUNK):
-            part = slice(low, low + _CHUNK)
-            here, spent = words[part], budgets[part]
+            here, spent = words[low : low + _CHUNK], budgets[low : low + _CHUNK]
             rows = released[: len(here)]
             for epsilon in np.unique(spent).tolist():
                 own = np.flatnonzero(spent == epsilon)
@@ -93,8 +101,7 @@ class Channel:
                     self._vectors(here[own]), source, threads=threads
                 )
             # The word itself is the likeliest of all: a hint that saves time and changes nothing.
-            out[part] = self.decoder.nearest(rows, threads=threads, hints=here)
-        return out
+            yield rows, self.decoder.nearest(rows, threads=threads, hints=here)
 
     def kept(
         self,
@@ -116,20 +123,6 @@ class Channel:
         drawn = self.sample(asked, np.repeat(pairs[:, 1], draws), rng, threads=threads)
         same = (drawn == asked).reshape(-1, draws).mean(axis=1)
         return np.asarray(same[back.reshape(-1)])
-
-    def counts(self, numbers: Sequence[int] | Ids, epsilon: float, draws: int, rng: object = None) -> Any:
-        """Count what comes out of each word: a sparse `[inputs, V]` matrix of `draws` draws a row."""
-        from scipy.sparse import csr_array
-
-        words = np.asarray(numbers, np.int64)
-        draws = whole_number(draws, "draws", 1, 10**9)
-        drawn = self.sample(np.repeat(words, draws), epsilon, rng)
-        rows = np.repeat(np.arange(len(words)), draws)
-        found = csr_array(
-            (np.ones(len(drawn), np.float64), (rows, drawn)), shape=(len(words), len(self.vocabulary))
-        )
-        found.sum_duplicates()
-        return found
 
 
 def _decoder(chosen: str | Decoder, vocabulary: Vocabulary) -> Decoder:

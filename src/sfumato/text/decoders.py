@@ -26,7 +26,7 @@ _RECHECKED = 1 << 12
 """Pairs whose cosine is taken again in float64 at a time."""
 
 _MANY = 4096
-"""Vocabularies from which leading coordinates are worth their memory."""
+"""Leading coordinates are worth making for so many words at least, once so many rows were asked for."""
 
 
 class Decoder(Protocol):
@@ -51,6 +51,7 @@ class Exact:
     def __init__(self, vectors: Vectors) -> None:
         self._words = np.ascontiguousarray(vectors, np.float32)
         self._prefixes: Prefixes | None = None
+        self._hinted = 0
 
     def nearest(self, released: FloatArray, *, threads: int | None = None, hints: Ids | None = None) -> Ids:
         """Return `[n]` word numbers; a row of zeros has no direction and gets word 0."""
@@ -60,7 +61,8 @@ class Exact:
         # Rows that need as many coordinates as each other stand together.
         order = np.argsort(-least, kind="stable")
         ranges = [order[low : low + _ROWS] for low in range(0, len(rows), _ROWS)]
-        if np.isfinite(least).any() and self._prefixes is None and len(self._words) >= _MANY:
+        self._hinted += int(np.isfinite(least).sum())
+        if self._prefixes is None and min(self._hinted, len(self._words)) >= _MANY:
             self._prefixes = Prefixes(self._words)
 
         def work(index: int, space: Workspace) -> None:

@@ -53,16 +53,17 @@ def count_words(sample: Sample, words: int, count: int) -> NDArray[np.int64]:
 
 
 def worst_excess(counts: NDArray[np.int64], claims: Floats, alpha: float = ALPHA) -> tuple[float, float]:
-    """The loss proved and the loss claimed, where the first exceeds the second most or comes nearest to it.
+    """The loss proved and the loss claimed, where the first is the largest share of the second.
 
     All pairs of inputs and all outputs are tried, so that each is tried at alpha over their number.
     """
     words = len(counts)
     draws = int(counts[0].sum())
     proved = loss_bound(counts[:, None, :], counts[None, :, :], draws, alpha=alpha / counts.size / words)
-    over = proved - claims[:, :, None]
-    over[np.arange(words), np.arange(words)] = -np.inf
-    first, second, word = np.unravel_index(int(over.argmax()), over.shape)
+    same = np.eye(words, dtype=bool)
+    share = proved / np.where(same, 1.0, claims)[:, :, None]
+    share[same] = -np.inf
+    first, second, word = np.unravel_index(int(share.argmax()), share.shape)
     return float(proved[first, second, word]), float(claims[first, second])
 
 
