@@ -136,6 +136,25 @@ def test_labelled_spans_have_no_names(encoder):
     assert not [disease for disease in DISEASES if f'"{disease}"' in text]
 
 
+def test_examples_show_nothing_of_texts_that_may_not_be_shown(monkeypatch, encoder):
+    """A wrong guess is a term of somebody else's text, and a written text may be one."""
+    monkeypatch.setitem(ATTACKS._entries, "parrot", Entry("parrot", "tests.auditing.parrot:Parrot", "parrot"))
+    spans = [list(record.spans) for record in RECORDS]
+    showable = [row % 20 == 0 for row in range(len(RECORDS))]
+    found = audit(
+        TEXTS, Concept.from_spans("disease"), released=encoder.embed(TEXTS), embedder=encoder, spans=spans,
+        showable=showable, settings=AuditSettings(attacks=("parrot",)),
+    )  # fmt: skip
+    assert found.examples
+    visible = {record.disease for record, show in zip(RECORDS, showable, strict=True) if show}
+    for each in found.examples:
+        assert showable[each["row"]] and each["text"] == TEXTS[each["row"]]
+        assert each["read"]["parrot"] == {"clean": "(not shown)", "released": "(not shown)"}
+        for guesses in each["read"]["tokens"].values():
+            assert set(guesses) <= visible | {"(not shown)"}
+    assert any("(not shown)" in each["read"]["tokens"]["clean"] for each in found.examples)
+
+
 def test_pairs_and_neighbours_measure_utility(encoder, protector):
     first, second = [record.query for record in RECORDS[:60]], TEXTS[:60]
     scores = [float(row % 2) for row in range(60)]

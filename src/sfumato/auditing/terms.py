@@ -7,10 +7,16 @@ from typing import Any
 
 from sfumato.auditing.material import Material
 from sfumato.auditing.reading import Guesses
+from sfumato.concepts.concept import Concept
 from sfumato.evaluation.privacy import count_leaked
 
 PUBLIC = ("terms", "catalog")
 """Concepts whose terms somebody listed; what is found in private texts is never called by its name."""
+
+
+def public_terms(concept: Concept) -> set[str]:
+    """The terms that may be called by their names, in lower case."""
+    return {term.lower() for term in concept.terms} if concept.source in PUBLIC else set()
 
 
 def by_term(material: Material, columns: dict[str, Guesses | None]) -> list[dict[str, Any]]:
@@ -21,8 +27,7 @@ def by_term(material: Material, columns: dict[str, Guesses | None]) -> list[dict
         columns: what was read, by the name of the column it becomes.
     """
     truth = material.truth
-    listed = material.concept.terms if material.concept.source in PUBLIC else ()
-    public = {term.lower() for term in listed}
+    public = public_terms(material.concept)
     rows = []
     for term in sorted({term for terms in truth for term in terms}):
         holding = [row for row, terms in enumerate(truth) if term in terms]

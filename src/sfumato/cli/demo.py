@@ -51,7 +51,7 @@ def _learn(records: list[Record], embedder: Embedder) -> Protector:
 
 def command(
     out: Annotated[Path, typer.Option("-o", "--out", help="Folder for the report.")] = Path("demo-report"),
-    records: Annotated[int, typer.Option(help="How many records to make and protect.")] = 2000,
+    records: Annotated[int, typer.Option(help="How many records to make and protect.")] = 1600,
     embedder: Annotated[str, typer.Option(help="The encoder, a name of `sfumato embedders`.")] = "minilm",
     baselines: Annotated[bool, typer.Option(help="Compare with other defences.")] = True,
     seed: Annotated[int, typer.Option(help="Makes other records.")] = 0,
