@@ -33,7 +33,7 @@ def attack(data: Path, count: int, seed: int, mechanism: str) -> list[dict]:
     spans, theirs = find_sensitive(texts), find_sensitive(public[:3000])
     machine = Rewriter(vocabulary, sensitive=[Concept.from_spans("sensitive")], mechanism=mechanism)
     known = [
-        numbered(vocabulary, [text[a:b] for a, b, _ in found])
+        numbered(vocabulary, " ".join(text[start:end] for start, end, _ in found))
         for text, found in zip(public, theirs, strict=False)
     ]
     numbers, seen = np.unique(np.concatenate(known), return_counts=True)

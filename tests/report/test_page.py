@@ -40,6 +40,13 @@ def test_the_verdict_comes_first_in_words():
     assert "Measured; no limit was set" in words(audit_page(made_audit(fail_above=None)))
 
 
+def test_a_bad_worst_case_is_pointed_out_beside_a_pass():
+    informed = row("informed", control=1.0, floor=0.02, released=0.98, counts=False)
+    shown = words(audit_page(made_audit(rows=[row(), informed])))
+    assert "Within the limit" in shown and "still names it in 98 % of cases" in shown
+    assert "still names it" not in words(audit_page(made_audit()))
+
+
 @pytest.mark.parametrize("released", [0.3, 0.9])
 def test_no_page_says_safe(released):
     shown = words(audit_page(made_audit(rows=[row(released=released)]))).lower()

@@ -82,6 +82,10 @@ class Material:
         """What is sensitive in the attacker's own texts."""
         return [self.terms[position] for position in self.learn]
 
+    def sampled(self, most: int, seed: int) -> Material:
+        """The same with fewer attacked texts."""
+        return replace(self, test=np.sort(generator(seed).permutation(self.test)[:most]))
+
     def prior(self) -> Hits:
         """What the best constant guess gets, made from the attacker's own texts."""
         return count_prior(self.truth, self.known)

@@ -10,7 +10,8 @@ from sfumato.attacks import ATTACKS
 from sfumato.auditing.averaging import averaging_row
 from sfumato.auditing.comparison import BaselineRow, compare, installed_baselines
 from sfumato.auditing.control import works
-from sfumato.auditing.facts import examples, noise_of, settings_of
+from sfumato.auditing.examples import READY_MADE, Shown, examples, shown_by
+from sfumato.auditing.facts import noise_of, settings_of
 from sfumato.auditing.identity import bits_row, linkage_row
 from sfumato.auditing.informed import NAME as INFORMED
 from sfumato.auditing.informed import informed_row
@@ -61,6 +62,7 @@ class _Bench:
     rows: list[AttackRow] = field(default_factory=list)
     left_out: list[tuple[str, str]] = field(default_factory=list)
     read: dict[str, tuple[Scale, Reading]] = field(default_factory=dict)
+    shown: dict[str, Shown] = field(default_factory=dict)
 
     @property
     def query(self) -> bool:
@@ -72,15 +74,18 @@ class _Bench:
         self.steps.begin(name)
         instrument = self._instrument(name)
         seed, seeds = self.settings.seed, self.plan.seeds if instrument.reads == "terms" else 1
-        scale = calibrate(instrument, self.material, seeds, query=self.query, seed=seed)
-        reading = attack(instrument, self.material, self.target, seeds, query=self.query, seed=seed)
-        how = self.material.resampling()
+        material = self.material
+        if instrument.reads == "text":
+            material = material.sampled(self.plan.written, seed)
+        scale = calibrate(instrument, material, seeds, query=self.query, seed=seed)
+        reading = attack(instrument, material, self.target, seeds, query=self.query, seed=seed)
+        how = material.resampling()
         note = "" if scale.measured_floor else "No encoder: the prior stands in for the floor."
         if not instrument.learns:
             note = "It learns nothing, so it cannot adapt to a defence."
         self.rows.append(
             from_leakage(
-                leakage(scale, reading, self.material),
+                leakage(scale, reading, material),
                 instrument.reads,
                 _QUESTIONS[instrument.reads],
                 works=works(scale.control, scale.floor, scale.prior, how),
@@ -89,13 +94,14 @@ class _Bench:
             )
         )
         self.read[name] = scale, reading
+        self.shown[name] = shown_by(material, scale, reading)
 
     def _instrument(self, name: str) -> Instrument:
         if name == MAIN:
             ATTACKS.get(name)
             return tokens(self.plan, self.material, self.steps.within)
         encoder = self.material.embedder
-        if name == "minilm" and (encoder is None or encoder.name != "minilm"):
+        if name == READY_MADE and (encoder is None or encoder.name != READY_MADE):
             raise LeftOut("it reads all-MiniLM-L6-v2 vectors only")
         if ATTACKS.entry(name).name in (INFORMED, "linkage", "bits"):
             raise LeftOut("it is always run, and has a row of its own")
@@ -187,7 +193,7 @@ def _run(given: Subject, chosen: AuditSettings, names: list[str], steps: Steps) 
         guarantee=bench.target.guarantee.to_dict(),
         noise=noise_of(given.protector, material.clean.shape[1]),
         terms=tuple(by_term(material, columns)),
-        examples=tuple(examples(material, bench.read, given.showable)),
+        examples=tuple(examples(material, bench.target, bench.shown, given.showable)),
         notes=material.notes,
         settings=settings_of(chosen, given, material, bench.target),
     )

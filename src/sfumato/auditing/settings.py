@@ -34,6 +34,8 @@ class Suite:
     """Releases that are to be told apart among all texts of the pool."""
     averaged: int
     """Releases of one text that are averaged."""
+    written: int
+    """Attacked texts that an attack which writes texts reads: it is slow."""
     searches: int
     """Most searches, or pairs, that utility is measured on."""
     attacks: tuple[str, ...]
@@ -45,12 +47,12 @@ class Suite:
 SUITES: dict[SuiteName, Suite] = {
     "quick": Suite(
         rows=1000, pool=1600, seeds=1, draws=3, epochs=25, copies=2, informed=40, candidates=30, linked=60,
-        averaged=8, searches=400, attacks=("tokens",),
+        averaged=8, written=150, searches=400, attacks=("tokens",),
         baselines=("laplace", "sparse", "suppression", "leace", "removal"),
     ),
     "full": Suite(
         rows=4000, pool=8000, seeds=3, draws=3, epochs=40, copies=8, informed=200, candidates=100, linked=200,
-        averaged=16, searches=2000, attacks=("tokens", "decoder", "minilm"), baselines=None,
+        averaged=16, written=300, searches=2000, attacks=("tokens", "decoder", "minilm"), baselines=None,
     ),
 }  # fmt: skip
 

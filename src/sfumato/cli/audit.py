@@ -23,7 +23,7 @@ from sfumato.errors import InputError
 from sfumato.files import write_atomic
 from sfumato.inputs import read
 from sfumato.report import audit_page
-from sfumato.report.words import matched_words
+from sfumato.report.words import matched_words, worst_words
 from sfumato.saving import load_protector
 
 NAME = "audit"
@@ -104,6 +104,8 @@ def show(found: Audit) -> None:
     if words := matched_words(found):
         screen.print(words)
     screen.print(f"\n{found.outcome.upper()}  {found.verdict.reason}", highlight=False)
+    if words := worst_words(found):
+        screen.print(words, highlight=False)
 
 
 def teller(bar: Any) -> Tell:

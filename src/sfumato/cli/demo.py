@@ -58,8 +58,8 @@ def command(
 ) -> None:
     """Make up clinic and shop records, hide the diseases in their vectors, attack, and write a report."""
     whole_number(records, "--records", 200, 100_000)
-    out.mkdir(parents=True, exist_ok=True)
     ATTACKS.get("tokens")  # says what to install before any work is done
+    out.mkdir(parents=True, exist_ok=True)
     encoder = Once(load_embedder(embedder))
     screen = console()
 

@@ -13,7 +13,7 @@ from sfumato.auditing.rows import AttackRow
 from sfumato.auditing.verdict import percent
 from sfumato.report.chart import Point, Series, bar, pen, tradeoff
 from sfumato.report.page import render
-from sfumato.report.words import HEADINGS, STANDARDS, guarantee_words, limits, matched_words
+from sfumato.report.words import HEADINGS, STANDARDS, guarantee_words, limits, matched_words, worst_words
 
 GOAL = (0.95, 0.05)
 """What should be kept at least, and leak at most in excess."""
@@ -29,6 +29,7 @@ def audit_page(audit: Audit, *, title: str = "Leakage audit") -> str:
         outcome=audit.outcome,
         heading=_unbroken(_heading(audit)),
         reason=_unbroken(audit.verdict.reason),
+        warning=_unbroken(worst_words(audit)),
         cards=_cards(audit),
         chart=_chart(audit, others),
         legend=[{"label": each.label, "line": Markup(_swatch(number))} for number, each in enumerate(others)],

@@ -36,6 +36,9 @@ STANDARDS = (
     ),
 )
 
+WORTH_A_WORD = 0.10
+"""Excess of the worst case that is pointed out where no limit was set."""
+
 _METRICS = {
     "l2": "Euclidean distance",
     "mahalanobis": "Mahalanobis distance, which counts the concept's directions more",
@@ -99,6 +102,19 @@ def matched_words(audit: Audit) -> str:
     kept = audit.utility.kept
     here = "does not have a defined utility" if kept is None else f"keeps {percent(kept)}"
     return f"{said} What is audited here {here}, so it is not compared at that level."
+
+
+def worst_words(audit: Audit) -> str:
+    """A warning where the worst case is bad and the verdict does not rest on it."""
+    worst, limit = audit.worst_case, audit.settings["fail_above"]
+    if worst is None or worst.counts or worst.excess is None or not worst.works:
+        return ""
+    if worst.excess <= (WORTH_A_WORD if limit is None else limit):
+        return ""
+    return (
+        f"But whoever knows a text but for the term still names it in {percent(worst.released)} of cases "
+        f"({percent(worst.control)} from clean vectors, {percent(worst.floor)} by chance)."
+    )
 
 
 def limits(audit: Audit) -> list[str]:

@@ -1,0 +1,107 @@
+"""What the attacker read, for texts that may be shown and no other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sfumato.attacks import ATTACKS
+from sfumato.auditing.material import Material
+from sfumato.auditing.reading import Guesses, Reading, Scale
+from sfumato.auditing.target import Target
+from sfumato.auditing.terms import public_terms
+from sfumato.errors import SfumatoError
+
+HIDDEN = "(not shown)"
+READY_MADE = "minilm"
+"""The attack, and the encoder it reads, that needs no training."""
+_EXAMPLES, _LISTED = 6, 3
+
+Guess = str | Sequence[str]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shown:
+    """What one attack read from clean and released vectors, by row of the pool."""
+
+    clean: dict[int, Guess]
+    released: dict[int, Guess]
+    learns: bool = True
+    """Whether it learned from the audit's own texts, so that it may repeat them."""
+
+
+def shown_by(material: Material, scale: Scale, reading: Reading) -> Shown:
+    """Put what an attack read beside the rows it read."""
+
+    def by_row(guesses: Guesses) -> dict[int, Guess]:
+        return dict(zip(material.attacked.tolist(), guesses, strict=True))
+
+    return Shown(by_row(scale.clean), by_row(reading.guesses), scale.instrument.learns)
+
+
+def examples(
+    material: Material, target: Target, shown: dict[str, Shown], showable: list[bool]
+) -> list[dict[str, Any]]:
+    """The first attacked texts that may be shown, beside what was read from clean and released vectors.
+
+    A guess repeats what the attacker learned from other texts, so it is shown only where it is a public term
+    or stands in a showable text; what he wrote, only where all he learned from may be shown. The ready-made
+    reader, where it is installed, writes these few texts even in an audit that does not measure it.
+    """
+    visible = np.array([showable[row] for row in material.source])
+    holders = zip(material.rows.tolist(), material.terms, strict=True)
+    allowed = public_terms(material.concept) | {
+        term for row, terms in holders if visible[row] for term in terms
+    }
+    texts_allowed = bool(visible[material.learned].all())
+    read = set.intersection(*(set(each.clean) for each in shown.values()))
+    rows = [row for row in material.attacked.tolist() if visible[row] and row in read][:_EXAMPLES]
+    if rows and READY_MADE not in shown:
+        shown = shown | _written(material, target, rows)
+
+    def side(guess: Guess, learns: bool) -> str | list[str]:
+        if isinstance(guess, str):
+            return guess if texts_allowed or not learns else HIDDEN
+        return [term if term.lower() in allowed else HIDDEN for term in guess[:_LISTED]]
+
+    held = dict(zip(material.rows.tolist(), material.terms, strict=True))
+    return [
+        {
+            "row": int(material.source[row]),
+            "text": material.texts[row],
+            "terms": list(held[row]),
+            "read": {
+                name: {
+                    "clean": side(each.clean[row], each.learns),
+                    "released": side(each.released[row], each.learns),
+                }
+                for name, each in shown.items()
+            },
+        }
+        for row in rows
+    ]
+
+
+def _written(material: Material, target: Target, rows: list[int]) -> dict[str, Shown]:
+    """What the ready-made reader writes of some rows; nothing where it is not installed or cannot read them."""
+    encoder = material.embedder
+    if encoder is None or encoder.name != READY_MADE or not ATTACKS.installed(READY_MADE):
+        return {}
+    places = np.array(rows, np.intp)
+    released = target.documents()[places]
+    if released.shape[1] != encoder.dim:
+        return {}
+    try:
+        reader = ATTACKS.get(READY_MADE)().fit([], released[:0])
+        both = reader.recover(np.concatenate([material.clean[places], released])).rows
+    except SfumatoError:
+        return {}
+    clean, after = both[: len(rows)], both[len(rows) :]
+    return {
+        READY_MADE: Shown(
+            dict(zip(rows, clean, strict=True)), dict(zip(rows, after, strict=True)), learns=False
+        )
+    }
