@@ -86,7 +86,7 @@ def examples(
 
 
 def _written(material: Material, target: Target, rows: list[int]) -> dict[str, Shown]:
-    """What the ready-made reader writes of some rows; nothing where it is not installed or cannot read them."""
+    """What the ready-made reader writes of some rows; nothing where it is absent or cannot read them."""
     encoder = material.embedder
     if encoder is None or encoder.name != READY_MADE or not ATTACKS.installed(READY_MADE):
         return {}
