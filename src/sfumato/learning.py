@@ -25,6 +25,8 @@ from sfumato.sensitivity.shipped import shipped_background
 LearnShape = Literal["ellipsoid", "mask"]
 Source = Literal["public", "synthetic", "private", "unknown"]
 MASK_NOISE_RATIO = 1.0
+BESIDE_NEUTRAL = 5.0
+"""Strength of a sharp ellipsoid beside neutral texts: it only has to cover the terms a detector misses."""
 LEAST_PAIRS = 20
 
 
@@ -35,6 +37,7 @@ class LearnSettings:
     shape: LearnShape = "ellipsoid"
     kind: EllipsoidKind = "sharp"
     strength: float | None = None
+    """Of the ellipsoid; None takes the kind's own, or half of it beside neutral texts."""
     noise_ratio: float | None = None
     epsilon: float | None = None
     neutral: int = NEUTRAL_COPIES
@@ -125,7 +128,10 @@ def learn(
         )
     spread = _background(texts, background, pairs, encoder, chosen, step)
     moves = [_moves(plus, minus, substitutes) for plus, minus, substitutes in embedded]
-    ellipsoid = EllipsoidLearner(kind=chosen.kind, strength=chosen.strength).fit(
+    strength = chosen.strength
+    if strength is None and chosen.neutral and chosen.kind == "sharp":
+        strength = BESIDE_NEUTRAL
+    ellipsoid = EllipsoidLearner(kind=chosen.kind, strength=strength).fit(
         moves, spread, source=chosen.source
     )
     mechanism = _scaled(ellipsoid, None, chosen)

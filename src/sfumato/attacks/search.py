@@ -74,10 +74,13 @@ class Searcher:
         self.generator = torch.Generator(device).manual_seed(seed)
 
     @torch.no_grad()
-    def run(self, targets: Tensor, ratio: Tensor, settings: Search) -> Beam:
-        """Look for the texts of `targets`, unit vectors that hold noise of this ratio."""
+    def run(self, targets: Tensor, ratio: Tensor, settings: Search, start: Tensor | None = None) -> Beam:
+        """Look for the texts of `targets`, unit vectors that hold noise of this ratio.
+
+        Where a single hypothesis is followed it may be given: wordpieces `(n, longest + 2)`.
+        """
         if settings.beam == 1 and settings.steps:
-            return self._follow(targets, ratio, settings.steps)
+            return self._follow(targets, ratio, settings.steps, start)
         beam = self._first(targets, ratio, settings)
         for _ in range(settings.steps):
             open_rows = (beam.cosines[:, 0] < EXACT).nonzero()[:, 0]
@@ -133,10 +136,11 @@ class Searcher:
         )
         return best(pool, settings.beam)
 
-    def _follow(self, targets: Tensor, ratio: Tensor, steps: int) -> Beam:
+    def _follow(self, targets: Tensor, ratio: Tensor, steps: int, start: Tensor | None) -> Beam:
         """Correct one hypothesis greedily; it moves on each time, and the closest one seen is kept."""
-        written = write(self.network, self.specials, targets, ratio=ratio)
-        current = self._embedded(written.tokens[:, None], targets)
+        if start is None:
+            start = write(self.network, self.specials, targets, ratio=ratio).tokens
+        current = self._embedded(start[:, None], targets)
         kept = current
         for _ in range(steps):
             current = self._embedded(self._corrected(targets, ratio, current, [0.0]), targets)

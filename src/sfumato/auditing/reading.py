@@ -77,6 +77,7 @@ def tokens(suite: Suite, material: Material, on_step: Tell | None = None) -> Ins
             embedder=embedder,
             copies=suite.copies,
             epochs=suite.epochs,
+            control=False,  # calibrate() measures it once for all defences
             seed=seed,
         )
         reader = best_of(attack, texts, vectors, victim, on_step=on_step)

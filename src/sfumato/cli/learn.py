@@ -94,7 +94,7 @@ def command(
         str, typer.Option(help="How an ellipsoid follows the concept: sharp, water or blend.")
     ] = "sharp",
     strength: Annotated[
-        float | None, typer.Option(help="How strongly it follows; the kind has a default.")
+        float | None, typer.Option(help="How strongly it follows; sharp: 10, or 5 beside neutral copies.")
     ] = None,
     epsilon: Annotated[float | None, typer.Option(help="Set the noise by epsilon.")] = None,
     noise_ratio: Annotated[

@@ -1,0 +1,105 @@
+"""`sfumato study`: run a paper's tables again and set them beside the printed numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sfumato.cli.output import JsonOption, console, progress, write_json
+
+if TYPE_CHECKING:
+    from sfumato.studies import Part, Setting, Study
+    from sfumato.studies.running import Done
+
+NAME = "study"
+EXAMPLE = "Example: sfumato study sparse --data datasets --quick -o results"
+
+
+def _list() -> None:
+    from sfumato.studies import STUDIES, load_study
+
+    out = console()
+    for study in map(load_study, STUDIES):
+        out.print(f"[bold]{study.name}[/] {study.title} ({study.paper})", highlight=False)
+        for part in study.parts:
+            out.print(f"  {part.name}: {part.title}", highlight=False, markup=False)
+
+
+def _run(study: Study, setting: Setting, output: Path, parts: list[str], again: bool) -> Done:
+    from dataclasses import replace
+
+    from sfumato.studies.running import run_study
+
+    with progress(study.name, len(parts or study.parts)) as bar:
+        task = bar.tasks[0].id
+
+        def on_part(part: Part, state: str) -> None:
+            bar.update(task, description=f"{study.name} {part.name}", advance=int(state != "running"))
+
+        loud = replace(setting, on_step=lambda step: bar.update(task, description=f"{study.name} {step}"))
+        return run_study(study, loud, output, only=parts, again=again, on_part=on_part)
+
+
+def _fill(page: Path, output: Path) -> None:
+    from sfumato.files import write_atomic
+    from sfumato.studies.page import fill
+
+    write_atomic(page, fill(page.read_text(encoding="utf-8"), output).encode())
+
+
+def command(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[NAME]...", help="sparse, dppn and so on, or all; without one, a list."),
+    ] = None,
+    data: Annotated[
+        Path | None, typer.Option(help="Folder of the public data sets.", file_okay=False)
+    ] = None,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Folder for NAME.json and drawings.", file_okay=False)
+    ] = Path("study-results"),
+    part: Annotated[list[str] | None, typer.Option(help="Only this part; may be given again.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer texts and settings, one seed.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Run parts anew that are there already.")] = False,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of everything that is drawn.")] = 0,
+    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
+    cache: Annotated[
+        Path | None, typer.Option(help="Keep vectors of texts here between runs.", file_okay=False)
+    ] = None,
+    page: Annotated[
+        Path | None, typer.Option(help="Fill this Markdown page with the results.", dir_okay=False)
+    ] = None,
+    json: JsonOption = None,
+) -> None:
+    """Run every table of a paper again on public data, and set it beside the printed numbers.
+
+    A study goes on where it was stopped. With --page and no name nothing is run: the page is filled from the
+    results in the output folder.
+    """
+    from sfumato.errors import ParameterError
+    from sfumato.studies import STUDIES, Setting, load_study
+    from sfumato.studies.running import read_result
+
+    out = console()
+    if not names and page is None:
+        _list()
+        return
+    results = {}
+    if names:
+        studies = [load_study(name) for name in (STUDIES if names == ["all"] else names)]
+        if data is None:
+            raise ParameterError("A study reads public data sets: name their folder with --data. Found none.")
+        for folder in (output, cache):
+            if folder is not None:
+                folder.mkdir(parents=True, exist_ok=True)
+        setting = Setting(data, quick, seed, device, cache)
+        for study in studies:
+            done = _run(study, setting, output, part or [], again)
+            results[study.name] = read_result(done.path)
+            out.print(f"{study.name}: {len(done.ran)} parts run, {len(done.kept)} kept. {done.path}")
+    if page is not None:
+        _fill(page, output)
+        out.print(f"Filled {page}")
+    write_json(json, results)

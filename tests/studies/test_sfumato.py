@@ -1,0 +1,112 @@
+"""The study of our own protectors, on sentences in which a place is easy to read."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from dataclasses import replace
+
+import pytest
+
+from sfumato.randomness import generator
+from sfumato.studies import Setting, bench, load_study
+from sfumato.studies.scenes import SCENES, diseases_in_notes, people_in_news, places_in_sts
+
+WHO = ("the mayor", "a doctor", "two students", "the painter", "our neighbour", "an old sailor", "the team")
+DID = (
+    "opened a school",
+    "lost the match",
+    "sold a bicycle",
+    "planted trees",
+    "wrote a letter",
+    "found a coin",
+)
+WHEN = ("last week", "in spring", "before the storm", "at night", "after the talks", "on the holiday")
+PLACES = ("London", "Paris", "Tokyo", "Cuba", "Texas")
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("data")
+    rng = generator(1)
+
+    def sentence() -> str:
+        where = f" in {rng.choice(PLACES)}" if rng.random() < 0.6 else ""
+        return f"{rng.choice(WHO)} {rng.choice(DID)}{where} {rng.choice(WHEN)} number {rng.integers(900)}"
+
+    for name in ("sts12", "sts13", "sts14"):
+        lines = ["split\tsubset\tscore\tsentence1\tsentence2"]
+        for row in range(130):
+            first, alike = sentence(), row % 2 == 0
+            second = first.replace("number", "no") if alike else sentence()
+            lines.append(f"test\tmade\t{4.5 if alike else 1.0}\t{first}\t{second}")
+        write(folder / name / f"{name}.tsv.gz", lines)
+    people = [
+        {
+            "text": f"Mr {name} spoke of the harvest for the {n} time",
+            "spans": [{"label": "PER", "value": name}],
+        }
+        for n in range(8)
+        for name in ("Miller", "Sato", "Li")
+    ]
+    write(folder / "conll2003" / "conll2003.jsonl.gz", [json.dumps(row) for row in people])
+    notes = [
+        {
+            "medical_specialty": ["Surgery" if n % 2 else "Neurology"],
+            "transcription": f"Patient {n} came today in good spirits. Known asthma since {n}. No pain.",
+        }
+        for n in range(500)
+    ]
+    write(folder / "mtsamples" / "mtsamples.jsonl.gz", [json.dumps(row) for row in notes])
+    return folder
+
+
+def write(path, lines):
+    path.parent.mkdir()
+    with gzip.open(path, "wt", encoding="utf-8") as handle:
+        handle.write("\n".join(lines) + "\n")
+
+
+def test_scenes_find_their_terms(data):
+    places = places_in_sts(data)
+    assert len(places.texts) > 300
+    found = sum(bool(spans) for spans in places.concept.find_all(places.texts))
+    assert 0.4 < found / len(places.texts) < 0.8
+    asked, answers = places.found
+    assert all(asked[row].replace("number", "no") == places.texts[answers[row][0]] for row in range(20))
+    people = people_in_news(data)
+    assert set(people.concept.terms) == {"Miller", "Sato"}, "names of two letters are left out"
+    notes = diseases_in_notes(data)
+    assert notes.concept.terms == ("asthma",)
+    assert set(notes.labels) == {"Surgery", "Neurology"}
+    assert all(needs for _, needs in SCENES.values())
+
+
+@pytest.mark.filterwarnings("ignore::sfumato.randomness.InsecureSeedWarning")
+def test_a_protector_is_told_from_no_protection(data, monkeypatch):
+    full = bench.sizes
+    small = {
+        "rows": 240,
+        "pool": 300,
+        "epochs": 12,
+        "informed": 12,
+        "candidates": 5,
+        "linked": 20,
+        "copies": 1,
+    }
+    monkeypatch.setattr(bench, "sizes", lambda setting: replace(full(setting), **small))
+    part = next(part for part in load_study("sfumato").parts if part.name == "location-wordllama")
+    outcome = part.run(Setting(data, quick=True))
+    leaks, attacks = outcome.tables
+    rows = {row[0]: row for row in leaks.rows}
+    control, floor = rows["clean vectors (control)"][1], rows["concept taken out of the text (floor)"][1]
+    assert control.value > 0.9 > 0.5 > floor.value
+    assert rows["protector, default"][2].value < 0.3
+    weak = next(row for label, row in rows.items() if label.startswith("laplace"))
+    assert weak[2].value > rows["protector, default"][2].value
+    assert {row[0] for row in attacks.rows} >= {"tokens", "alignment, 1000 leaked"}
+    (finding,) = outcome.findings
+    assert "kept STS" in finding.ours
+    assert finding.same is (
+        max(row[5].value for row in attacks.rows) <= 0.05 and "below" not in finding.cause
+    )
