@@ -15,7 +15,7 @@ from sfumato.attacks.reader import TokenReader, platt
 from sfumato.attacks.scores import calibration_error, top_share
 from sfumato.embedders import Fake
 from sfumato.errors import ArtifactError, InputError, ParameterError, VectorError
-from sfumato.mechanisms import Gaussian, Laplace
+from sfumato.mechanisms import Gaussian, Laplace, Projection
 from sfumato.protector import Protector
 from sfumato.randomness import generator
 from sfumato.sensitivity import Background
@@ -92,6 +92,14 @@ def test_training_on_the_noise_beats_training_without(vectors, reader):
     assert leakage(blurred, fresh_releases(strong, 3)(FAKE.embed(OTHER))) < 0.3
     assert blurred.control.value > 0.85
     assert replace(QUICK, control=False, epochs=1).fit(TEXTS, vectors, strong).control is None
+
+
+def test_releases_may_have_fewer_dimensions(vectors):
+    """A random projection: the network is as wide as what is released, the control as what is clean."""
+    mechanism = Projection(epsilon=1e4, components=24)
+    made = best_of(QUICK, TEXTS, vectors, mechanism)
+    assert made.control.value > 0.85
+    assert leakage(made, mechanism.privatize(FAKE.embed(OTHER))) > 0.5
 
 
 def test_other_terms_put_in_help_where_texts_are_few(vectors):

@@ -48,7 +48,7 @@ class Lesson:
         return Lesson(self.vocabulary, self.clean, self.held, self.tested, self.true, None, self.seed)
 
     def reader(self, members: list[Perceptron]) -> TokenReader:
-        """Calibrate the mean of the members on the held-back rows (Platt 1999) and measure the control."""
+        """Calibrate the mean of the members on held-back rows (Platt 1999); clean ones are their own control."""
         mean = np.mean([member.logits(self.noisy) for member in members], axis=0)
         slope, shift = platt(mean, self.kept)
         made = TokenReader(
@@ -56,9 +56,10 @@ class Lesson:
             tuple(member.rescaled(slope, shift) for member in members),
             leakage=self.leakage(mean),
         )
-        rows = self.true.any(axis=1)
-        clean = made.logits(self.tested[rows])
-        made.control = Control("leakage", self._share(clean, self.true[rows]), int(rows.sum()))
+        if self.victim is None:
+            rows = self.true.any(axis=1)
+            clean = made.logits(self.tested[rows])
+            made.control = Control("leakage", self._share(clean, self.true[rows]), int(rows.sum()))
         return made
 
     def leakage(self, logits: NDArray[np.floating[Any]]) -> float:

@@ -118,7 +118,7 @@ def train(
     rng = generator(seed)
     draws = torch.Generator().manual_seed(int(rng.integers(2**62)))
     centre, basis = _basis(release(clean), schedule.inputs)
-    tensors = _start([clean.shape[1], *schedule.hidden, held.shape[1]], held.mean(axis=0), rng, torch)
+    tensors = _start([len(centre), *schedule.hidden, held.shape[1]], held.mean(axis=0), rng, torch)
     adam = torch.optim.AdamW(tensors, lr=PEAK_RATE, weight_decay=schedule.weight_decay, fused=True)
     batch = min(schedule.batch, max(8, math.ceil(len(clean) / SMALLEST_STEPS)))
     steps = math.ceil(len(clean) / batch)
