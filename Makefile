@@ -1,7 +1,7 @@
 # Sfumato: make help
 
 VENV ?= .venv
-TEST_EXTRAS ?= dev,learn,wordllama,ner,peers,evaluate,mteb,faiss
+TEST_EXTRAS ?= dev,learn,wordllama,ner,peers,evaluate,mteb,faiss,langchain,llama-index,haystack,sklearn,chroma,qdrant,pgvector,lancedb,store-tests,serve-tests,gpu,ray,remote
 PYTEST ?= -n 2 --dist=worksteal
 DEBIAN := openssl chromium
 

@@ -48,7 +48,7 @@ class Lesson:
         return Lesson(self.vocabulary, self.clean, self.held, self.tested, self.true, None, self.seed)
 
     def reader(self, members: list[Perceptron]) -> TokenReader:
-        """Calibrate the mean of the members on held-back rows (Platt 1999); clean ones are their own control."""
+        """Calibrate the mean of the members on held-back rows (Platt 1999); clean rows are a control."""
         mean = np.mean([member.logits(self.noisy) for member in members], axis=0)
         slope, shift = platt(mean, self.kept)
         made = TokenReader(

@@ -1,0 +1,5 @@
+"""Noise on a GPU: torch tensors in and out, the guarantees of `sfumato.mechanisms`."""
+
+from sfumato.gpu.release import BackendName, on_device, privatize
+
+__all__ = ["BackendName", "on_device", "privatize"]
