@@ -1,0 +1,30 @@
+"""LangChain: a protector as `Embeddings`, for any vector store of LangChain.
+
+    store = InMemoryVectorStore(ProtectedEmbeddings("places"))
+
+A store keeps the texts it is given beside the vectors: give a hosted one no texts (docs/frameworks.md).
+"""
+
+from __future__ import annotations
+
+from typing import cast
+
+from sfumato.adapters.kept import Protected, needs, open_protector
+
+with needs("langchain-core", "langchain"):
+    from langchain_core.embeddings import Embeddings
+
+
+class ProtectedEmbeddings(Embeddings):
+    """Embeds documents and queries and releases their vectors protected; async comes with the base class."""
+
+    def __init__(self, protector: Protected) -> None:
+        self.protector = open_protector(protector).protector
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """Release the vectors of documents: sticky where the protector has a secret."""
+        return cast("list[list[float]]", self.protector.embed(texts).tolist())
+
+    def embed_query(self, text: str) -> list[float]:
+        """Release the vector of a query, with fresh noise every time."""
+        return cast("list[float]", self.protector.embed([text], role="query")[0].tolist())
