@@ -1,0 +1,145 @@
+"""`sfumato serve`: an OpenAI-compatible gateway that protects embeddings before they leave."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from sfumato.cli.output import console
+from sfumato.errors import InputError, MissingPackageError
+from sfumato.saving import load_protector
+
+NAME = "serve"
+EXAMPLE = (
+    "Examples: sfumato serve --protector places  |  sfumato serve --new-key acme --keys keys.json  |  "
+    "sfumato serve --protector places --keys keys.json --host 0.0.0.0 --ceiling 100"
+)
+_NEEDED = ("fastapi", "uvicorn", "prometheus_client")
+
+
+def command(
+    protector: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="A protector made by `sfumato learn`.")
+    ] = None,
+    host: Annotated[str, typer.Option(help="Address to listen on; without keys only a loopback one.")] = (
+        "127.0.0.1"
+    ),
+    port: Annotated[int, typer.Option(help="Port to listen on.")] = 8000,
+    upstream: Annotated[
+        str,
+        typer.Option(metavar="URL", help="An OpenAI-compatible server that embeds, such as http://host/v1."),
+    ] = "",
+    upstream_model: Annotated[str, typer.Option(help="The model's name on the upstream.")] = "",
+    upstream_key_variable: Annotated[
+        str, typer.Option(help="The environment variable with the upstream's key.")
+    ] = "OPENAI_API_KEY",
+    same_encoder: Annotated[
+        bool, typer.Option(help="The upstream serves the encoder that the protector was learned for.")
+    ] = False,
+    keys: Annotated[Path | None, typer.Option(metavar="FILE", help="API keys, made with --new-key.")] = None,
+    new_key: Annotated[
+        str | None, typer.Option(metavar="TENANT", help="Add a key to --keys, show it once, and stop.")
+    ] = None,
+    state: Annotated[
+        Path, typer.Option(metavar="DIR", help="Holds the secret of sticky noise and the ledgers.")
+    ] = Path("sfumato-state"),
+    ceiling: Annotated[
+        float | None, typer.Option(help="Most epsilon that one text may spend; with --new-key, the tenant's.")
+    ] = None,
+    tls_cert: Annotated[Path | None, typer.Option(metavar="FILE", help="Certificate chain, PEM.")] = None,
+    tls_key: Annotated[Path | None, typer.Option(metavar="FILE", help="Its private key, PEM.")] = None,
+    workers: Annotated[int, typer.Option(help="Processes; each loads its own encoder.")] = 1,
+    threads: Annotated[int, typer.Option(help="Requests worked on at once in each process.")] = 8,
+    max_waiting: Annotated[int, typer.Option(help="Requests that may wait in each process.")] = 256,
+    max_batch: Annotated[int, typer.Option(help="Most texts in a request.")] = 2048,
+    max_bytes: Annotated[int, typer.Option(help="Largest request.")] = 16 * 1024 * 1024,
+    max_characters: Annotated[int, typer.Option(help="Longest text.")] = 100_000,
+    timeout: Annotated[float, typer.Option(help="Seconds for one request, waiting included.")] = 60.0,
+    read_timeout: Annotated[float, typer.Option(help="Seconds for a client to send a request.")] = 20.0,
+    page: Annotated[bool, typer.Option("--console/--no-console", help="The page at /.")] = True,
+) -> None:
+    """Serve protected embeddings at /v1/embeddings: clients change one URL."""
+    for package in _NEEDED:
+        if find_spec(package) is None:
+            raise MissingPackageError(package, "serve", "for the gateway")
+    if new_key is not None:
+        _make_key(new_key, keys, protector, ceiling)
+        return
+    if protector is None:
+        raise InputError("Say what protects the vectors: --protector DIR.")
+    from sfumato.server import GatewaySettings
+
+    settings = GatewaySettings(
+        protector=protector, host=host, port=port, upstream=upstream, upstream_model=upstream_model,
+        upstream_key_variable=upstream_key_variable, same_encoder=same_encoder, keys=keys, state=state,
+        ceiling=ceiling, tls_cert=tls_cert, tls_key=tls_key, workers=workers, threads=threads,
+        max_waiting=max_waiting, max_batch=max_batch, max_bytes=max_bytes, max_characters=max_characters,
+        timeout=timeout, read_timeout=read_timeout, console=page,
+    )  # fmt: skip
+    _check(settings)
+    _serve(settings)
+
+
+def _make_key(tenant: str, keys: Path | None, protector: Path | None, ceiling: float | None) -> None:
+    from sfumato.server.keys import new_key
+
+    if keys is None:
+        raise InputError("Say where the key goes: --keys FILE.")
+    if protector is not None:
+        load_protector(protector)
+    made = new_key(keys, tenant, protector=protector, ceiling=ceiling)
+    screen = console()
+    screen.print(f"Key of {tenant}, shown this once; {keys} holds only its hash:", highlight=False)
+    screen.print(made, highlight=False, markup=False)
+
+
+def _check(settings: Any) -> None:
+    """Refuse in one line what a worker could only refuse with a long one."""
+    from sfumato.server.keys import read_keys
+    from sfumato.server.tenants import open_state
+
+    found = load_protector(settings.protector)
+    if settings.ceiling is not None and not found.guarantee.is_private:
+        raise InputError("This protector promises nothing, so no release fits under a ceiling. Leave it out.")
+    if settings.keys is not None and not read_keys(settings.keys).digests:
+        raise InputError(f"The keys file {settings.keys} holds no key. Make one with --new-key.")
+    for path in (settings.tls_cert, settings.tls_key):
+        if path is not None and not path.is_file():
+            raise InputError(f"There is no file {path} for TLS.")
+    open_state(settings.state)
+
+
+def _serve(settings: Any) -> None:
+    import uvicorn
+
+    from sfumato.server.logs import start_logging, tell
+
+    scheme = "http" if settings.tls_cert is None else "https"
+    os.environ.update(settings.to_environment())
+    start_logging()
+    tell("starting", url=f"{scheme}://{settings.host}:{settings.port}/v1", workers=settings.workers)
+    with tempfile.TemporaryDirectory(prefix="sfumato-metrics-") as shared:
+        if settings.workers > 1:
+            os.environ["PROMETHEUS_MULTIPROC_DIR"] = shared
+        uvicorn.run(
+            "sfumato.server:from_environment",
+            factory=True,
+            host=settings.host,
+            port=settings.port,
+            workers=settings.workers,
+            http="sfumato.server.protocol:PatientProtocol",
+            ws="none",
+            log_config=None,
+            access_log=False,
+            proxy_headers=False,
+            server_header=False,
+            timeout_keep_alive=75,
+            timeout_graceful_shutdown=round(settings.timeout) + 1,
+            ssl_certfile=settings.tls_cert,
+            ssl_keyfile=settings.tls_key,
+        )

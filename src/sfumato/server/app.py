@@ -1,0 +1,94 @@
+"""Putting the gateway together: settings in, an ASGI application out."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from sfumato.errors import MissingPackageError, SfumatoError
+from sfumato.server.engine import Engine
+from sfumato.server.guard import Guard
+from sfumato.server.keys import KeyRing
+from sfumato.server.logs import start_logging, tell
+from sfumato.server.metrics import Metrics
+from sfumato.server.settings import GatewaySettings
+from sfumato.server.tenants import Tenants
+from sfumato.version import __version__
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Gateway:
+    """The parts that routes use."""
+
+    settings: GatewaySettings
+    tenants: Tenants
+    engine: Engine
+    metrics: Metrics
+
+
+def create_app(settings: GatewaySettings) -> Any:
+    """The gateway as an ASGI application, for uvicorn, gunicorn or a test."""
+    try:
+        fastapi: Any = import_module("fastapi")
+    except ModuleNotFoundError:
+        raise MissingPackageError("fastapi", "serve", "for the gateway") from None
+    from sfumato.server.routes import add_routes
+
+    start_logging()
+    ring = None if settings.keys is None else KeyRing(settings.keys)
+    gateway = Gateway(settings, Tenants(settings, ring), Engine(settings), Metrics())
+
+    @asynccontextmanager
+    async def lifespan(_: Any) -> AsyncIterator[None]:
+        try:
+            await asyncio.to_thread(gateway.tenants.warm_up)
+        except SfumatoError as error:
+            tell("cannot start", logging.ERROR, reason=str(error))
+            raise
+        _say_what_is_on(settings)
+        yield
+        await asyncio.to_thread(gateway.engine.close)
+        tell("stopped")
+
+    app = fastapi.FastAPI(
+        title="Sfumato gateway",
+        version=__version__,
+        description="OpenAI-compatible embeddings, protected before they leave.",
+        lifespan=lifespan,
+        docs_url=None,  # the usual pages load their scripts from elsewhere
+        redoc_url=None,
+    )
+    add_routes(app, gateway)
+    if settings.console:
+        from sfumato.server.console import add_console
+
+        add_console(app, gateway)
+    return Guard(app, settings, ring, gateway.metrics)
+
+
+def from_environment() -> Any:
+    """The gateway whose settings are in variables such as SFUMATO_SERVE_PROTECTOR."""
+    return create_app(GatewaySettings.from_environment())
+
+
+def _say_what_is_on(settings: GatewaySettings) -> None:
+    tell(
+        "started",
+        version=__version__,
+        keys=settings.keys is not None,
+        tls=settings.tls_cert is not None,
+        ceiling=settings.ceiling,
+        console=settings.console,
+        upstream=bool(settings.upstream),
+    )
+    if settings.keys is None:
+        tell("no keys: every process on this machine may use the gateway, and nobody else", logging.WARNING)
+    elif settings.tls_cert is None:
+        tell("no TLS here: keys and texts travel in the clear unless a proxy adds it", logging.WARNING)
+    if settings.ceiling is None:
+        tell("no ceiling: what is spent is counted and never refused", logging.WARNING)

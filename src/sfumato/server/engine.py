@@ -1,0 +1,115 @@
+"""Doing the work off the event loop: in turn, in time, and given up where nobody waits any more."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.server.logs import tell
+from sfumato.server.problems import GONE, Problem, problem_of
+from sfumato.server.requests import EmbeddingRequest, read_request
+from sfumato.server.settings import GatewaySettings
+from sfumato.server.tenants import Tenant
+from sfumato.server.turns import Turns
+
+T = TypeVar("T")
+Receive = Callable[[], Awaitable[dict[str, Any]]]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Released:
+    """Vectors that are on the ledger and may leave."""
+
+    request: EmbeddingRequest
+    vectors: NDArray[np.float32]
+    tokens: int
+
+
+class Engine:
+    """A bounded pool of threads with a fair queue in front."""
+
+    def __init__(self, settings: GatewaySettings) -> None:
+        self._timeout = settings.timeout
+        self._pool = ThreadPoolExecutor(settings.threads, "gateway")
+        self.turns = Turns(settings.threads, settings.max_waiting)
+        self.busy = 0
+
+    async def run(self, tenant: str, work: Callable[[threading.Event], T], receive: Receive) -> T:
+        """Run `work` in a thread when it is this tenant's turn; its event says that nobody waits any more."""
+        stop = threading.Event()
+        main = asyncio.ensure_future(self._in_turn(tenant, work, stop))
+        gone = asyncio.ensure_future(_hung_up(receive))
+        try:
+            done, _ = await asyncio.wait(
+                {main, gone}, timeout=self._timeout, return_when=asyncio.FIRST_COMPLETED
+            )
+            if main in done:
+                return _result(main)
+            if gone in done:
+                raise Problem(GONE, "The client hung up.", code="client_gone")
+            raise Problem(504, "The request took too long. Send fewer texts at once.", code="timeout")
+        finally:
+            stop.set()
+            main.cancel()
+            gone.cancel()
+            await asyncio.gather(main, gone, return_exceptions=True)
+
+    async def _in_turn(self, tenant: str, work: Callable[[threading.Event], T], stop: threading.Event) -> T:
+        await self.turns.take(tenant)
+        self.busy += 1
+        running = asyncio.get_running_loop().run_in_executor(self._pool, work, stop)
+        # The place is free when the thread is, not when somebody stops waiting for it.
+        running.add_done_callback(self._leave)
+        return await asyncio.shield(running)
+
+    def _leave(self, running: asyncio.Future[Any]) -> None:
+        self.busy -= 1
+        self.turns.give_back()
+        if not running.cancelled():
+            running.exception()  # looked at, so that nothing is logged about it being overlooked
+
+    def close(self) -> None:
+        """Let running work end and start no more."""
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+
+def release(tenant: Tenant, body: bytes, settings: GatewaySettings, stop: threading.Event) -> Released:
+    """Read a request, embed its texts, write the ledger, and only then draw the noise."""
+    request = read_request(body, settings, tenant.tokens, tenant.dim)
+    ready = tenant.protector.prepare(request.texts)
+    vectors = tenant.releaser.release(request.texts, ready, request.role, stop)
+    if request.dimensions is not None and request.dimensions < vectors.shape[1]:
+        vectors = shortened(vectors, request.dimensions)
+    counted = sum(len(text) // 4 + 1 for text in request.texts)
+    return Released(request, vectors, tenant.tokens.count(request.texts) if tenant.tokens else counted)
+
+
+def shortened(vectors: NDArray[np.float32], dimensions: int) -> NDArray[np.float32]:
+    """The first numbers of released vectors, at unit length: computed from the release alone."""
+    kept = vectors[:, :dimensions].astype(np.float64)
+    kept /= np.maximum(np.linalg.norm(kept, axis=1, keepdims=True), 1e-12)
+    return np.asarray(kept, np.float32)
+
+
+def _result(work: asyncio.Future[T]) -> T:
+    """What came of the work; an error becomes what a client may know of it."""
+    try:
+        return work.result()
+    except Exception as error:
+        problem = problem_of(error)
+        if problem.status >= 500:
+            tell("failed", logging.ERROR, error=error, status=problem.status)
+        raise problem from None
+
+
+async def _hung_up(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass

@@ -1,0 +1,55 @@
+"""The log: one JSON object a line on standard error, with figures and names of places, never contents."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import traceback
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+NAME = "sfumato.gateway"
+
+
+class JsonLines(logging.Formatter):
+    """Writes a record as one line; what a foreign library would fill in or trace is left out."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The record's time, level, event and fields."""
+        at = datetime.fromtimestamp(record.created, timezone.utc).isoformat(timespec="milliseconds")
+        line: dict[str, Any] = {"time": at, "level": record.levelname.lower(), "logger": record.name}
+        # The pattern and not the message: a library may fill in anything, such as a part of a request.
+        line["event"] = str(record.msg)
+        line.update(getattr(record, "fields", {}))
+        error = record.exc_info[1] if record.exc_info else None
+        if error is not None:
+            line["error"], line["at"] = type(error).__name__, place(error)
+        return json.dumps(line, default=str)
+
+
+def place(error: BaseException) -> str:
+    """Where an error was raised, as the last calls that led there; no value of any variable."""
+    frames = traceback.extract_tb(error.__traceback__)[-3:]
+    return " > ".join(f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in frames)
+
+
+def start_logging() -> logging.Logger:
+    """Send the gateway's log, and the server's, to standard error as JSON."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonLines())
+    for name in (NAME, "uvicorn", "uvicorn.error"):
+        logger = logging.getLogger(name)
+        logger.handlers = [handler]
+        logger.setLevel(logging.INFO)
+        logger.propagate = False
+    quiet = logging.getLogger("uvicorn.access")  # it would print paths and queries
+    quiet.handlers, quiet.propagate = [logging.NullHandler()], False
+    return logging.getLogger(NAME)
+
+
+def tell(event: str, level: int = logging.INFO, *, error: BaseException | None = None, **fields: Any) -> None:
+    """Log an event with its fields."""
+    trace = None if error is None else (type(error), error, error.__traceback__)
+    logging.getLogger(NAME).log(level, event, extra={"fields": fields}, exc_info=trace)

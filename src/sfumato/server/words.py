@@ -1,0 +1,91 @@
+"""A tenant's promise and ledger in plain words, for the console."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from sfumato.protector import Protector
+from sfumato.server.tenants import Tenant
+
+_DISTANCES = {
+    "l2": "distance between two texts' vectors",
+    "mahalanobis": "distance between two texts' vectors, in which the concept's directions count most",
+    "angular": "angle between two texts' vectors",
+    "chordal": "straight-line distance between two texts' directions",
+    "chordal+radius": "straight-line distance between two directions, and difference in length",
+}
+
+
+def promise(protector: Protector) -> str:
+    """What one release promises, for somebody who has never heard of epsilon."""
+    found = protector.guarantee
+    if not found.is_private:
+        return (
+            "Nothing is promised: this mechanism has no differential privacy proof. It may still hide "
+            "something; only an audit can say how much."
+        )
+    if found.metric == "bounded":
+        return (
+            f"From one released vector nobody can tell any two texts apart by more than a factor of "
+            f"{_factor(found.epsilon)} in the odds (epsilon {found.epsilon:.4g}"
+            + (f", but for a chance of {found.delta:.2g})." if found.delta else ").")
+        )
+    return (
+        "The closer two texts are in meaning, the harder a released vector makes it to tell which of them it "
+        f"came from: the odds move by at most a factor of e to the power of {found.epsilon:.4g} times the "
+        f"{_DISTANCES[found.metric]}. Texts that are far apart may still be told apart."
+    )
+
+
+def facts(tenant: Tenant) -> list[tuple[str, str]]:
+    """Names and values that go with the promise."""
+    protector, dim = tenant.protector, tenant.protector.encoder.dim
+    found = protector.guarantee
+    hidden = ", ".join(concept.name for concept in protector.concepts) or "no concept in particular"
+    rows = [
+        ("mechanism", found.mechanism),
+        ("hides", hidden),
+        (
+            "epsilon",
+            "none" if math.isinf(found.epsilon) else f"{found.epsilon:.4g}, counted in {found.metric}",
+        ),
+        (
+            "worst case",
+            "none" if math.isinf(found.worst_case_l2) else f"{found.worst_case_l2:.4g} per unit of length",
+        ),
+        ("noise ratio", f"{protector.mechanism.noise_ratio(dim):.3g} times a vector's length"),
+        ("proof", found.proof),
+        ("encoder", protector.encoder.name),
+        ("dimensions", str(tenant.dim)),
+    ]
+    return rows
+
+
+def ledger(tenant: Tenant) -> dict[str, Any]:
+    """What a tenant has spent: accounts by metric, and calls by mechanism; no text, no digest of one."""
+    summary = tenant.ledger.summary()
+    accounts = [
+        {
+            "metric": row["metric"].partition(":")[0],
+            "texts": row["accounts"],
+            "most": row["max_epsilon"],
+            "releases": row["max_releases"],
+        }
+        for row in summary["accounts"]
+    ]
+    calls = [
+        {
+            "noise": "fresh" if row["key_id"] == "fresh" else "sticky",
+            "mechanism": row["mechanism"],
+            "calls": row["calls"],
+            "texts": row["rows"],
+            "charged": row["charged"],
+        }
+        for row in summary["spends"]
+    ]
+    return {"ceiling": tenant.ledger.ceiling, "accounts": accounts, "calls": calls}
+
+
+def _factor(epsilon: float) -> str:
+    return f"{math.exp(epsilon):.3g}" if epsilon < 50 else f"e to the power of {epsilon:.4g}"
