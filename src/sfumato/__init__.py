@@ -27,7 +27,7 @@ _HOMES = {
     "learn": "sfumato.learning:learn",
     "load": "sfumato.saving:load_protector",
 }
-_MODULES = ("accounting", "attacks", "evaluation", "mechanisms", "randomness", "sensitivity")
+_MODULES = ("accounting", "attacks", "evaluation", "mechanisms", "randomness", "sensitivity", "stores")
 
 __all__ = [
     "Concept",

@@ -16,7 +16,8 @@ from sfumato.auditing.gold import read_pairs, read_searches
 from sfumato.auditing.reading import Tell
 from sfumato.auditing.subject import Gold
 from sfumato.auditing.verdict import percent
-from sfumato.cli.options import InputFile, named_concepts
+from sfumato.cli.collection import Collected, collect
+from sfumato.cli.options import named_concepts
 from sfumato.cli.output import JsonOption, console, progress, write_json
 from sfumato.concepts.concept import Concept
 from sfumato.errors import InputError
@@ -25,11 +26,13 @@ from sfumato.inputs import read
 from sfumato.report import audit_page
 from sfumato.report.words import matched_words, worst_words
 from sfumato.saving import load_protector
+from sfumato.stores.address import parse_address
 
 NAME = "audit"
 EXAMPLE = (
     "Examples: sfumato audit notes.jsonl --protector places --fail-above 0.10 -o report.html  |  "
-    "sfumato audit notes.jsonl --embeddings stored.parquet --concept disease --json audit.json"
+    "sfumato audit notes.jsonl --embeddings stored.parquet --concept disease --json audit.json  |  "
+    "sfumato audit --store chroma:db#notes --concept disease"
 )
 LIMIT = 20_000
 
@@ -117,9 +120,9 @@ def teller(bar: Any) -> Tell:
     return move
 
 
-def _command(source: Path, options: dict[str, Any]) -> str:
+def _command(source: Path | None, options: dict[str, Any]) -> str:
     """The command that repeats the audit, with the names of files and not where they lie."""
-    words = ["sfumato", "audit", source.name]
+    words = ["sfumato", "audit", *([] if source is None else [source.name])]
     for name, value in options.items():
         if value is None or value is False or value == []:
             continue
@@ -130,13 +133,30 @@ def _command(source: Path, options: dict[str, Any]) -> str:
 
 
 def command(
-    source: InputFile,
+    source: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[IN]",
+            help="Texts: .txt, .jsonl, .csv, .tsv or .parquet; --store may hold its own.",
+            show_default=False,
+        ),
+    ] = None,
     protector: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Audit what this protector releases.")
     ] = None,
     embeddings: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Audit these vectors of the texts in IN, one a row.")
     ] = None,
+    store: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="Audit the vectors in this collection; see `sfumato stores`."),
+    ] = None,
+    text_field: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Where the collection keeps its texts.")
+    ] = None,
+    id_column: Annotated[
+        str, typer.Option(metavar="NAME", help="With --store, the column of IN with the ids.")
+    ] = "id",
     concept: Annotated[
         str | None,
         typer.Option(help="What is sensitive, a concept of the catalog; default: the protector's."),
@@ -181,8 +201,10 @@ def command(
     json: JsonOption = None,
 ) -> None:
     """Attack released vectors, measure what they are still good for, and judge: 0 pass, 1 fail, 3 refused."""
-    if (protector is None) == (embeddings is None):
-        raise InputError("Give either --protector DIR or --embeddings FILE.")
+    if sum(each is not None for each in (protector, embeddings, store)) != 1:
+        raise InputError("Give one of --protector DIR, --embeddings FILE and --store URL.")
+    if source is None and store is None:
+        raise InputError("Give the texts as IN.")
     settings = AuditSettings(
         suite=suite,  # type: ignore[arg-type]
         fail_above=fail_above,
@@ -192,7 +214,15 @@ def command(
         rows=rows,
         seed=seed,
     )
-    given = Rows(source, whole_number(limit, "--limit", 1, 10**9), show_texts)
+    limit = whole_number(limit, "--limit", 1, 10**9)
+    given: Rows | Collected
+    if store is not None:
+        given = collect(
+            store, source, text_field=text_field, id_column=id_column, limit=limit, everything=show_texts
+        )
+    else:
+        assert source is not None
+        given = Rows(source, limit, show_texts)
     count = len(given.texts)
     gold: list[Gold] = [read_searches(searches)] if searches else []
     gold += [read_pairs(utility)] if utility else []
@@ -201,7 +231,9 @@ def command(
             given.texts,
             _concept(concept, terms, spans),
             protector=None if protector is None else load_protector(protector),
-            released=read_vectors(embeddings, count, "--embeddings"),
+            released=given.released
+            if isinstance(given, Collected)
+            else read_vectors(embeddings, count, "--embeddings"),
             clean=read_vectors(clean, count, "--clean"),
             embedder=embedder,
             spans=given.spans,
@@ -211,7 +243,9 @@ def command(
             on_step=teller(bar),
         )
     options = {
-        "--protector": protector, "--embeddings": embeddings, "--concept": concept, "--terms": terms,
+        "--protector": protector, "--embeddings": embeddings,
+        "--store": None if store is None else parse_address(store).label, "--text-field": text_field,
+        "--concept": concept, "--terms": terms,
         "--spans": spans, "--suite": suite, "--fail-above": fail_above, "--worst-case": worst_case,
         "--baselines": baselines, "--attack": attack, "--utility": utility, "--searches": searches,
         "--clean": clean, "--embedder": embedder, "--rows": rows, "--limit": limit, "--seed": seed,

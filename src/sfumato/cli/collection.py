@@ -1,0 +1,93 @@
+"""A live collection as something to audit: its stored vectors, and the texts behind them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sfumato.errors import InputError
+from sfumato.inputs import read
+from sfumato.stores.base import Store
+from sfumato.stores.opening import open_store
+from sfumato.stores.rows import TEXT_FIELD
+
+_AT_ONCE = 512
+
+
+@dataclass(slots=True)
+class Collected:
+    """Texts whose vectors a collection holds, row by row."""
+
+    texts: list[str] = field(default_factory=list)
+    vectors: list[Any] = field(default_factory=list)
+    spans: list[list[tuple[int, int, str]]] | None = None
+    showable: list[bool] = field(default_factory=list)
+
+    @property
+    def released(self) -> Any:
+        """`[n, d]` the stored vectors."""
+        return np.array(self.vectors, np.float32)
+
+
+def collect(
+    url: str, source: Path | None, *, text_field: str | None, id_column: str, limit: int, everything: bool
+) -> Collected:
+    """Read vectors from a collection, and their texts from it or, by id, from a file."""
+    with open_store(url, create=False) as store:
+        if source is not None:
+            return _with_texts_of(store, source, id_column, limit, everything)
+        return _with_own_texts(store, text_field or TEXT_FIELD, limit, everything)
+
+
+def _with_own_texts(store: Store, name: str, limit: int, everything: bool) -> Collected:
+    found = Collected()
+    for rows in store.batches(_AT_ONCE):
+        for vector, metadata in zip(rows.vectors, rows.metadata, strict=True):
+            text = metadata.get(name)
+            if isinstance(text, str) and text and len(found.texts) < limit:
+                found.texts.append(text)
+                found.vectors.append(vector)
+        if len(found.texts) >= limit:
+            break
+    if not found.texts:
+        raise InputError(
+            f"{store.label} keeps no texts in `{name}`. Name the field with --text-field, or give the texts "
+            "as IN with a column of ids."
+        )
+    found.showable = [everything] * len(found.texts)
+    return found
+
+
+def _with_texts_of(store: Store, source: Path, id_column: str, limit: int, everything: bool) -> Collected:
+    found = Collected()
+    labelled = False
+    spans: list[list[tuple[int, int, str]]] = []
+    missing = 0
+    for batch in read(source, batch=_AT_ONCE, need="text"):
+        texts = batch.texts or []
+        if id_column not in batch.columns:
+            raise InputError(
+                f"`{source.name}` has no column `{id_column}`. Name that of the ids with --id-column."
+            )
+        ids = [str(each) for each in batch.columns[id_column]]
+        rows = store.get(dict.fromkeys(ids))
+        vectors = dict(zip(rows.ids, rows.vectors, strict=True))
+        labelled = labelled or batch.spans is not None
+        marks = batch.columns.get("showable", [False] * len(texts))
+        for row, (name, text) in enumerate(zip(ids, texts, strict=True)):
+            if name not in vectors:
+                missing += 1
+            elif len(found.texts) < limit:
+                found.texts.append(text)
+                found.vectors.append(vectors[name])
+                found.showable.append(everything or marks[row] is True)
+                spans.append(batch.spans[row] if batch.spans is not None else [])
+        if len(found.texts) >= limit:
+            break
+    if not found.texts:
+        raise InputError(f"{store.label} holds none of the {missing} ids in `{source.name}`. Check the ids.")
+    found.spans = spans if labelled else None
+    return found

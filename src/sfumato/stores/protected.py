@@ -1,0 +1,166 @@
+"""A protector in front of a store: only released vectors reach the store, never a text or a raw vector."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from sfumato.errors import InputError, ParameterError
+from sfumato.protector import Protector, RowSpans
+from sfumato.stores.base import Store
+from sfumato.stores.marks import MARK, mark_of, row_names, without_mark
+from sfumato.stores.rows import (
+    Hit,
+    Vectors,
+    Where,
+    checked_ids,
+    checked_metadata,
+    checked_name,
+    checked_vectors,
+)
+
+Queries = Literal["protected", "clean"]
+_LONG = 16
+
+
+class ProtectedStore:
+    """Puts a protector in front of a store.
+
+    Args:
+        store: where released vectors go.
+        protector: what releases them; with a secret the same text gives the same vector again.
+        queries: "protected" releases searches with fresh noise, "clean" sends their own vectors, which finds
+            more and shows the store what was searched for.
+        keep_text: a metadata field to keep each text in; None, the default, keeps no text.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        protector: Protector,
+        *,
+        queries: Queries = "protected",
+        keep_text: str | None = None,
+    ) -> None:
+        if queries not in get_args(Queries):
+            raise ParameterError(f"`queries` must be one of {get_args(Queries)}. Found {queries!r:.40}.")
+        self.store, self.protector, self.queries = store, protector, queries
+        self.keep_text = None if keep_text is None else checked_name(keep_text)
+
+    def add(
+        self,
+        ids: Iterable[str],
+        texts: Sequence[str] | None = None,
+        *,
+        vectors: Any = None,
+        metadata: Sequence[Mapping[str, Any]] | None = None,
+        spans: RowSpans | None = None,
+    ) -> None:
+        """Release texts, or vectors, and put them into the store in the place of rows with the same ids.
+
+        Args:
+            ids: one a row.
+            texts: embedded by the protector, or, where vectors are given, what sticky noise is keyed by.
+            vectors: clean vectors of the rows.
+            metadata: sent as it is; a text in it is refused.
+            spans: labelled spans of the texts, for a concept defined by a label.
+        """
+        names = checked_ids(ids)
+        rows = checked_metadata(metadata, len(names))
+        if texts is None and vectors is None:
+            raise InputError("Give texts or vectors to add. Found neither.")
+        if texts is not None:
+            self._refuse_texts(texts, rows, len(names))
+        if not names:
+            return
+        released = self._release(names, texts, vectors, spans)
+        mark = {MARK: mark_of(self.protector)}
+        kept = [
+            {} if self.keep_text is None or texts is None else {self.keep_text: text}
+            for text in texts or names
+        ]
+        self.store.add(
+            names, released, [fields | text | mark for fields, text in zip(rows, kept, strict=True)]
+        )
+
+    def _release(
+        self, ids: list[str], texts: Sequence[str] | None, vectors: Any, spans: RowSpans | None
+    ) -> Vectors:
+        if vectors is None:
+            return self.protector.embed(texts or [], spans=spans)
+        array = checked_vectors(vectors, self.protector.dim)
+        if len(array) != len(ids):
+            raise InputError(f"There must be one vector an id. Found {len(array)} for {len(ids)} ids.")
+        if texts is not None:
+            return self.protector.protect(array, texts=texts)
+        return self.protector.protect(array, texts=row_names(ids, array), units=ids)
+
+    def _refuse_texts(self, texts: Sequence[str], rows: list[dict[str, Any]], count: int) -> None:
+        if isinstance(texts, str) or len(texts) != count:
+            found = "a single text" if isinstance(texts, str) else f"{len(texts)} for {count} ids"
+            raise InputError(f"There must be one text an id. Found {found}.")
+        for row, (text, fields) in enumerate(zip(texts, rows, strict=True)):
+            for name, value in fields.items():
+                if _holds(value, text):
+                    raise InputError(
+                        f"Row {row} has its text in the metadata field `{name}`, which would be sent as it "
+                        "is. Leave it out, or name a field in keep_text."
+                    )
+
+    def search(
+        self,
+        texts: Sequence[str] | None = None,
+        k: int = 10,
+        *,
+        vectors: Any = None,
+        where: Where | None = None,
+    ) -> list[list[Hit]]:
+        """Return the k nearest rows of each text, or each vector, the nearest first."""
+        if (texts is None) == (vectors is None):
+            raise InputError("Give texts or vectors to search by, and not both.")
+        found = self.store.search(self._query(texts, vectors), k, where)
+        return [[Hit(hit.id, hit.distance, without_mark(hit.metadata)) for hit in hits] for hits in found]
+
+    def _query(self, texts: Sequence[str] | None, vectors: Any) -> Vectors:
+        if self.queries == "clean":
+            if texts is None:
+                return checked_vectors(vectors, None)
+            return np.asarray(self.protector.encoder.embed(texts), np.float32)
+        if texts is not None:
+            return self.protector.embed(texts, role="query")
+        array = checked_vectors(vectors, self.protector.dim)
+        names = row_names(["query"] * len(array), array) if self.protector.ledger is not None else None
+        return self.protector.protect(array, texts=names, role="query")
+
+    def delete(self, ids: Iterable[str]) -> None:
+        """Take rows out of the store; ids that are not there are passed over."""
+        self.store.delete(ids)
+
+    def __len__(self) -> int:
+        return len(self.store)
+
+    def close(self) -> None:
+        """Close the store."""
+        self.store.close()
+
+    def __enter__(self) -> ProtectedStore:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        """The parts, and nothing secret."""
+        return f"ProtectedStore({self.store!r}, {self.protector!r}, queries={self.queries!r})"
+
+
+def _holds(value: Any, text: Any) -> bool:
+    """Whether a field is the text, or holds all of it; a text of a word or two may do so by chance."""
+    if not isinstance(value, str) or not isinstance(text, str) or not text:
+        return False
+    return value == text or (len(text) >= _LONG and text in value)

@@ -1,0 +1,102 @@
+"""A look at a collection before it is migrated: what there is, what is done, and what must not go along."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+from sfumato.errors import InputError
+from sfumato.stores.base import Store
+from sfumato.stores.marks import MARK, without_mark
+from sfumato.stores.rows import TEXT_FIELD, Metadata, checked_fields
+
+LONG = 200
+"""A field with a longer value may be the text itself, and is not taken along unless it is named."""
+_AT_ONCE = 2048
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Carried:
+    """Which metadata goes along into a new collection."""
+
+    text_field: str | None = None
+    keep: Collection[str] = ()
+    """Fields that go along though they hold long values, the text among them if it is named."""
+    drop: Collection[str] = ()
+
+    def of(self, metadata: Metadata) -> Metadata:
+        """The part of a row's metadata that goes along."""
+        left = {TEXT_FIELD, self.text_field, *self.drop} - set(self.keep)
+        return {name: value for name, value in without_mark(metadata).items() if name not in left}
+
+
+@dataclass(slots=True)
+class Survey:
+    """What a collection holds."""
+
+    ids: list[str] = field(default_factory=list)
+    done: set[str] = field(default_factory=set)
+    """Rows that carry the mark already."""
+    fields: dict[str, None] = field(default_factory=dict)
+    """Names of metadata that goes along."""
+    with_text: int = 0
+
+
+def survey(source: Store, mark: str, carried: Carried, *, in_place: bool, texts: bool) -> Survey:
+    """Look at every row and refuse what cannot be migrated, before anything is written."""
+    found = Survey()
+    for rows in source.batches(_AT_ONCE):
+        for name, metadata in zip(rows.ids, rows.metadata, strict=True):
+            row = len(found.ids)
+            found.ids.append(name)
+            if MARK in metadata:
+                _refuse_other_mark(source, metadata[MARK], mark, row, in_place)
+                found.done.add(name)
+            text = metadata.get(carried.text_field or TEXT_FIELD)
+            found.with_text += isinstance(text, str) and text != ""
+            if texts and not isinstance(text, str) and MARK not in metadata:
+                field_name = carried.text_field or TEXT_FIELD
+                raise InputError(
+                    f"Row {row} of {source.label} has no text in `{field_name}`. Fill it or delete it."
+                )
+            if not in_place:
+                _look(found, source, carried, metadata, row)
+    if not found.ids:
+        raise InputError(f"{source.label} holds no rows. There is nothing to protect.")
+    return found
+
+
+def _refuse_other_mark(source: Store, found: object, mark: str, row: int, in_place: bool) -> None:
+    if in_place and found == mark:
+        return
+    which = "this" if found == mark else "another"
+    raise InputError(
+        f"Row {row} of {source.label} was released by {which} protector before. A release is not released "
+        "again: start from the clean vectors."
+    )
+
+
+def _look(found: Survey, source: Store, carried: Carried, metadata: Metadata, row: int) -> None:
+    going = checked_fields(carried.of(metadata), f"Row {row} of {source.label}")
+    for name, value in going.items():
+        found.fields[name] = None
+        if isinstance(value, str) and len(value) > LONG and name not in carried.keep:
+            raise InputError(
+                f"The field `{name}` of {source.label} holds values of more than {LONG} characters, which "
+                "may be the text itself. Leave it out with --drop-field, or take it along with --keep-field."
+            )
+
+
+def written(target: Store, source: Survey, mark: str) -> set[str]:
+    """The rows an earlier run has put into the target, which may hold nothing else."""
+    known = set(source.ids)
+    found: set[str] = set()
+    for rows in target.batches(_AT_ONCE):
+        for name, metadata in zip(rows.ids, rows.metadata, strict=True):
+            if name not in known or metadata.get(MARK) != mark:
+                raise InputError(
+                    f"{target.label} must be new, or hold what an earlier run of this migration wrote. "
+                    "Found another row in it. Name a new collection."
+                )
+            found.add(name)
+    return found

@@ -1,0 +1,42 @@
+"""One case for each registered store and each kind of index it has, on real products."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.stores.servers import chroma_server, postgres, quick_folder
+
+APPROXIMATE = ("faiss-hnsw", "chroma", "chroma-server", "pgvector-hnsw")
+CASES = (
+    "memory",
+    "faiss",
+    "faiss-hnsw",
+    "chroma",
+    "chroma-server",
+    "qdrant",
+    "pgvector",
+    "pgvector-hnsw",
+    "lancedb",
+)
+
+
+@contextlib.contextmanager
+def addresses(case: str, folder: Path) -> Iterator[str]:
+    """An address with {name} for a collection and {options} for what follows a question mark."""
+    if case == "chroma-server":
+        with chroma_server(folder) as base:
+            yield f"chroma+{base}?{{options}}#{{name}}"
+    elif case.startswith("pgvector"):
+        index = "&index=hnsw" if case.endswith("hnsw") else ""
+        with postgres() as base:
+            yield f"{base}&{{options}}{index}#{{name}}"
+    else:
+        index = "&index=hnsw" if case.endswith("hnsw") else ""
+        if case == "qdrant":
+            with quick_folder() as quick:
+                yield f"qdrant:{quick}/{{name}}?{{options}}#{{name}}"  # one client a folder
+            return
+        own = f"/{{name}}?{{options}}{index}" if case.startswith(("memory", "faiss")) else "?{options}#{name}"
+        yield f"{case.partition('-')[0]}:{folder}{own}"

