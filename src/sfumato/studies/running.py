@@ -67,13 +67,19 @@ def run_study(
             _tell(on_part, part, "kept")
             continue
         _tell(on_part, part, "running")
-        result["parts"][part.name] = _run(part, setting, folder)
-        order = [each.name for each in study.parts]
-        result["parts"] = {name: result["parts"][name] for name in order if name in result["parts"]}
-        write_atomic(path, (json.dumps(result, indent=1, ensure_ascii=False) + "\n").encode())
+        result = _kept(path, study, part.name, _run(part, setting, folder))
         ran.append(part.name)
         _tell(on_part, part, "done")
     return Done(path, tuple(ran), tuple(kept))
+
+
+def _kept(path: Path, study: Study, name: str, found: dict[str, Any]) -> dict[str, Any]:
+    """Add a part to the file, beside those that another run may have written meanwhile."""
+    result = read_result(path) if path.exists() else {"study": study.name, "parts": {}}
+    parts = {**result["parts"], name: found}
+    result["parts"] = {each.name: parts[each.name] for each in study.parts if each.name in parts}
+    write_atomic(path, (json.dumps(result, indent=1, ensure_ascii=False) + "\n").encode())
+    return result
 
 
 def read_result(path: Path) -> dict[str, Any]:
