@@ -75,7 +75,8 @@ def run_study(
 
 def _kept(path: Path, study: Study, name: str, found: dict[str, Any]) -> dict[str, Any]:
     """Add a part to the file, beside those that another run may have written meanwhile."""
-    result = read_result(path) if path.exists() else {"study": study.name, "parts": {}}
+    empty: dict[str, Any] = {"study": study.name, "parts": {}}
+    result = read_result(path) if path.exists() else empty
     parts = {**result["parts"], name: found}
     result["parts"] = {each.name: parts[each.name] for each in study.parts if each.name in parts}
     write_atomic(path, (json.dumps(result, indent=1, ensure_ascii=False) + "\n").encode())
