@@ -42,7 +42,7 @@ _SENTENCE = "there's no reverse on a motorcycle, as my friend found out quite dr
 def other_sets(setting: Setting) -> Outcome:
     """Sets the reader was not made for, cut at 32 wordpieces, the shortest first."""
     readers = Readers(setting)
-    few = setting.pick(100 if setting.device == "cpu" else 500, 8)
+    few = setting.pick(60 if setting.device == "cpu" else 500, 8)
     found: list[tuple[float, list[Entry], float, str]] = []
     for folder, name, column in SETS:
         if not (setting.data / folder).is_dir():
@@ -89,7 +89,7 @@ def names(setting: Setting) -> Outcome:
     readers = Readers(setting)
     full = [row["text"] for row in rows(setting.data, "pii_medical_notes", "notes")]
     known = [(text, match) for text in full if (match := _NAME.search(text))]
-    known = known[: setting.pick(200, 10)]
+    known = known[: setting.pick(60 if setting.device == "cpu" else 500, 10)]
     texts = shortened([text[match.start() :] for text, match in known])
     table: list[list[Entry]] = []
     shares: dict[str, dict[str, float]] = {}
@@ -156,7 +156,7 @@ def _shares(hits: np.ndarray) -> tuple[list[Entry], dict[str, float]]:
 def initialisations(setting: Setting) -> Outcome:
     """Twenty steps of correction from other first hypotheses."""
     readers = Readers(setting)
-    texts = held_back(setting.data, setting.pick(60 if setting.device == "cpu" else 500, 6))
+    texts = held_back(setting.data, setting.pick(16 if setting.device == "cpu" else 500, 6))
     reader = readers.loaded
     pieces, steps = reader.pieces, setting.pick(20, 2)
     targets = torch.from_numpy(unit(readers.vectors(texts)))
@@ -208,7 +208,7 @@ def initialisations(setting: Setting) -> Outcome:
 def noise(setting: Setting) -> Outcome:
     """Gaussian noise in every coordinate: what it does to search and to a reader that knows, or does not."""
     readers = Readers(setting)
-    texts = held_back(setting.data, setting.pick(150 if setting.device == "cpu" else 1000, 8))
+    texts = held_back(setting.data, setting.pick(80 if setting.device == "cpu" else 1000, 8))
     clean = readers.vectors(texts)
     found = searches(setting.data, "retrieval_fiqa_mini")
     documents = readers.vectors(shortened(found.documents))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from time import monotonic, process_time
 
 import numpy as np
@@ -26,28 +25,26 @@ RATIO = 0.7
 
 
 def adapted(setting: Setting) -> Outcome:
-    """Noise of ratio 0.7: a reader that does not know, one that is told, one that practises on releases."""
+    """Noise of ratio 0.7: a reader that does not know, one that is told and, on a GPU, one that practises."""
     readers = Readers(setting)
     gpu = setting.device != "cpu"
-    texts = held_back(setting.data, setting.pick(1000 if gpu else 150, 8))
+    texts = held_back(setting.data, setting.pick(1000 if gpu else 100, 8))
     clean = readers.vectors(texts)
     scale = RATIO / math.sqrt(clean.shape[1])
     released = noisy(clean, scale, setting.seed)
-    own = _own_sentences(setting, setting.pick(100_000 if gpu else 3000, 200))
-    gaussian = Gaussian(sigma=scale)
-    practised = ReadyMade(epochs=1.0, device=setting.device, seed=setting.seed, batch=256 if gpu else 32)
-    setting.on_step("practising")
-    reader = practised.fit(own, readers.vectors(own), gaussian)
-    reader.embedder = encoder(replace(setting, cache=None))
     found = {
         "clean vectors": readers.read(clean, GREEDY),
         "not told": readers.read(released, GREEDY),
         "told the noise ratio": readers.read(released, GREEDY, ratio=RATIO),
-        f"told, and practised on {len(own):,} texts": [str(row) for row in reader.recover(released).rows],
     }
+    if gpu:
+        own = _own_sentences(setting, setting.pick(100_000, 1000))
+        setting.on_step("practising")
+        practised = ReadyMade(epochs=1.0, device=setting.device, seed=setting.seed, batch=256)
+        reader = practised.fit(own, readers.vectors(own), Gaussian(sigma=scale))
+        found[f"told, and practised on {len(own):,}"] = [str(row) for row in reader.recover(released).rows]
     scored = {label: readers.score(texts, written) for label, written in found.items()}
     f1 = {label: 100 * float(each.token_f1.mean()) for label, each in scored.items()}
-    told = f1["told the noise ratio"]
     table: list[list[Entry]] = [[label, len(texts), *figures(each)] for label, each in scored.items()]
     return Outcome(
         [
@@ -55,6 +52,7 @@ def adapted(setting: Setting) -> Outcome:
                 f"Gaussian noise of ratio {RATIO}, one text written and no search",
                 ["reader", "vectors", "BLEU", "token F1", "exact %", "cosine"],
                 table,
+                "" if gpu else "Practice takes a GPU.",
             )
         ],
         findings=[
@@ -63,7 +61,7 @@ def adapted(setting: Setting) -> Outcome:
                 "a reader that knows of the noise reads far more than one that does not",
                 "prototype: token F1 34.7 without, 54.9 after 35 s of practice on a GPU",
                 ", ".join(f"{label} {value:.1f}" for label, value in f1.items()),
-                told > f1["not told"],
+                f1["told the noise ratio"] > f1["not told"],
             )
         ],
     )
