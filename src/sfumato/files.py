@@ -20,12 +20,18 @@ PathLike = str | os.PathLike[str]
 
 _DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS})
 _NO_SYNC = frozenset({errno.EINVAL, errno.ENOTSUP})
+_NO_LINK = frozenset({errno.EPERM, errno.ENOTSUP, errno.EMLINK})
 _READ_TRIES = 20
 
 
 @contextmanager
-def atomic_file(path: PathLike, *, permissions: int = 0o666) -> Iterator[BinaryIO]:
-    """Open `path` for binary writing; the file appears whole at the end of the block, or not at all."""
+def atomic_file(
+    path: PathLike, *, permissions: int = 0o666, keep_existing: bool = False
+) -> Iterator[BinaryIO]:
+    """Open `path` for binary writing; the file appears whole at the end of the block, or not at all.
+
+    With `keep_existing` a file that has the name by then stays as it is, and what was written is dropped.
+    """
     target = Path(path)
     if target.exists() and not target.is_file() and not target.is_dir():
         # A pipe or a device such as /dev/stdout: there is nothing to rename.
@@ -45,10 +51,27 @@ def atomic_file(path: PathLike, *, permissions: int = 0o666) -> Iterator[BinaryI
             if final.is_file():
                 shutil.copymode(final, temporary)
             _sync(temporary)
-            os.replace(temporary, final)
+            if keep_existing:
+                _place(temporary, final)
+            else:
+                os.replace(temporary, final)
             _sync(final.parent)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _place(temporary: Path, final: Path) -> None:
+    """Give a finished file its name, unless another file has it."""
+    try:
+        # A hard link, unlike a rename, never replaces what is there already.
+        os.link(temporary, final)
+    except FileExistsError:
+        return
+    except OSError as error:
+        if error.errno not in _NO_LINK:
+            raise
+        if not final.exists():
+            os.rename(temporary, final)
 
 
 def write_atomic(path: PathLike, data: bytes, *, permissions: int = 0o666) -> None:

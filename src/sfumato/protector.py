@@ -100,7 +100,8 @@ class Protector:
         if self.concepts and self.neutral:
             notes.append(
                 "where a concept is found in the text its term does not enter the vector at all; "
-                "a term the detector misses is covered by the noise alone"
+                "a term the detector misses, and a vector that comes without its text, is covered by the "
+                "noise alone"
             )
         if self.only_matching:
             notes.append(
@@ -169,6 +170,7 @@ class Protector:
         matched: NDArray[np.bool_] | None = None,
         role: Role = "document",
         rng: object = None,
+        units: Sequence[str] | None = None,
     ) -> NDArray[np.float32]:
         """Release vectors.
 
@@ -178,6 +180,7 @@ class Protector:
             matched: with only_matching, which rows hold a concept.
             role: documents get sticky noise where there is a secret; queries always get fresh noise.
             rng: a seed or source for experiments, instead of secure noise.
+            units: the accounts the ledger charges, one a vector, where those are not the texts.
         """
         if role not in get_args(Role):
             raise ParameterError(f"`role` must be one of {get_args(Role)}. Found {role!r}.")
@@ -187,7 +190,6 @@ class Protector:
             if matched is None:
                 raise InputError("only_matching needs to know which rows hold a concept. Protect texts.")
             rows = np.flatnonzero(matched)
-        out = array.astype(np.float32)
         names = self._names(texts, rows, len(array), role)
         sticky = self.sticky(array.shape[1]) if self.secret is not None and role == "document" else None
         source = (
@@ -197,14 +199,17 @@ class Protector:
             resolve(rng)  # refuse a bad seed before anything is spent
         if self.ledger is not None and names is not None and len(rows):
             stream = None if sticky is None else sticky.stream_id(self.mechanism, array.shape[1])
-            self.ledger.spend(names, self.guarantee, stream=stream, shape=self._shape_id())
-        released = self.mechanism.privatize(array[rows], source)
-        if released.shape[1] != out.shape[1]:
-            if self.only_matching:
-                raise ParameterError("only_matching needs a mechanism that keeps the dimension.")
-            out = released
-        else:
-            out[rows] = self._filtered(released)
+            accounts = None if units is None else [units[int(row)] for row in rows]
+            self.ledger.spend(names, self.guarantee, stream=stream, unit=accounts, shape=self._shape_id())
+        every = len(rows) == len(array)
+        out = released = self.mechanism.privatize(array if every else array[rows], source)
+        if released.shape[1] == array.shape[1]:
+            out = self._filtered(released)
+            if not every:
+                out, chosen = array.astype(np.float32), out
+                out[rows] = chosen
+        elif self.only_matching:
+            raise ParameterError("only_matching needs a mechanism that keeps the dimension.")
         if self.normalise:
             out /= np.maximum(np.linalg.norm(out, axis=1, keepdims=True), np.float32(1e-12))
         return out

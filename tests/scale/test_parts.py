@@ -30,7 +30,7 @@ def test_parts_are_joined_in_order(tmp_path, name):
     else:
         table = pq.read_table(tmp_path / name)
         assert table.column("id").to_pylist()[4] == "1-1"
-        assert str(table.schema.field("embedding").type) == "fixed_size_list<element: float>[4]"
+        assert str(table.schema.field("embedding").type) == "fixed_size_list<element: float not null>[4]"
         found = np.array(table.column("embedding").to_pylist(), np.float32)
     assert found.shape == (36, 4) and np.array_equal(found[:, 0], wanted)
     parts.remove()

@@ -10,7 +10,16 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.text import Text
 
 from sfumato.files import write_atomic
 
@@ -31,14 +40,32 @@ def write_json(path: Path | None, data: Any) -> None:
         write_atomic(path, (json.dumps(data, indent=2, allow_nan=False) + "\n").encode())
 
 
+class _Rate(ProgressColumn):
+    """How many are done a second."""
+
+    def __init__(self, unit: str) -> None:
+        super().__init__()
+        self._unit = unit
+
+    def render(self, task: Task) -> Text:
+        """Show the speed as far as it is known."""
+        speed = task.finished_speed or task.speed
+        return Text(f"{speed:,.0f} {self._unit}/s" if speed else "")
+
+
 @contextmanager
-def progress(label: str, total: int | None) -> Iterator[Progress]:
-    """Show a progress bar on standard error while the block runs; show nothing when it is not a terminal."""
+def progress(label: str, total: int | None, *, rate: str | None = None) -> Iterator[Progress]:
+    """Show a progress bar on standard error while the block runs; show nothing when it is not a terminal.
+
+    With `rate`, the name of what is counted, it also says how many are done a second.
+    """
     stderr = Console(stderr=True)
+    extra = [] if rate is None else [_Rate(rate)]
     with Progress(
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
+        *extra,
         TimeRemainingColumn(),
         console=stderr,
         transient=True,

@@ -1,4 +1,4 @@
-"""`sfumato protect`: release the vectors of a file."""
+"""`sfumato protect`: release the vectors of a file, or of a folder of Parquet files."""
 
 from __future__ import annotations
 
@@ -9,52 +9,60 @@ from typing import Annotated, Any
 import typer
 
 from sfumato.arrays import whole_number
-from sfumato.cli.options import InputFile, LedgerOption, SecretOption, open_ledger, open_secret
+from sfumato.cli.options import LedgerOption, SecretOption, open_ledger, open_secret
 from sfumato.cli.output import JsonOption, console, progress, write_json
+from sfumato.embedders import load_embedder
 from sfumato.errors import InputError
 from sfumato.evaluation.calibrate import Calibrated, calibrate, scaled
 from sfumato.inputs import count, read
 from sfumato.mechanisms import MECHANISMS
 from sfumato.protector import Protector
 from sfumato.saving import load_protector
+from sfumato.scale.folder import ReleasedFolder, release_folder
+from sfumato.scale.job import first_rows, row_count
+from sfumato.scale.places import folder
 from sfumato.scale.release import BATCH_ROWS, Released, release_file
 
 NAME = "protect"
 EXAMPLE = (
     "Examples: sfumato protect notes.jsonl --protector places -o notes.parquet  |  "
-    "sfumato protect vectors.npy --mechanism laplace --noise-ratio 0.5 -o released.npy"
+    "sfumato protect vectors.npy --mechanism laplace --noise-ratio 0.5 -o released.npy  |  "
+    "sfumato protect s3://bucket/vectors --protector places --secret key -o s3://bucket/released"
 )
 
 
-def _first_vectors(source: Path, protector: Protector) -> Any:
-    for batch in read(source, batch=2000):
-        if batch.texts is not None and protector.embedder is not None:
-            return protector.prepare(batch.texts, spans=batch.spans).vectors
-        if batch.vectors is not None:
-            return batch.vectors
-    raise InputError(f"{source.name} has no rows to calibrate on.")
+def _first_vectors(source: str, protector: Protector) -> Any:
+    batch = first_rows(folder(source), 2000) if _is_folder(source) else next(read(source, batch=2000))
+    if batch.texts is not None and protector.embedder is not None:
+        return protector.prepare(batch.texts, spans=batch.spans).vectors
+    if batch.vectors is not None:
+        return batch.vectors
+    raise InputError(f"{source} has no vectors to calibrate on.")
 
 
 def _plain(
-    name: str, embedder: str | None, source: Path, epsilon: float | None, ratio: float | None
+    name: str, embedder: str | None, source: str, epsilon: float | None, ratio: float | None
 ) -> Protector:
     """A protector that is a mechanism and nothing else."""
     kind: Any = MECHANISMS.get(name)
     if name in {"mahalanobis", "suppression"}:
         raise InputError(f"{name} needs a learned shape. Make a protector with: sfumato learn")
+    # Sticky noise depends on the encoder: one noise on two embeddings of a text gives away their difference.
+    learned: dict[str, Any] = {} if embedder is None else {"model_id": load_embedder(embedder).model_id}
     if name == "identity":
-        return Protector(kind(), embedder, normalise=False)
+        return Protector(kind(), embedder, normalise=False, learned=learned)
     if epsilon is not None and kind.strength == "epsilon":
-        return Protector(kind(epsilon=epsilon), embedder, normalise=False)
-    start = Protector(kind(**{kind.strength: 1.0}), embedder, normalise=False)
+        return Protector(kind(epsilon=epsilon), embedder, normalise=False, learned=learned)
+    start = Protector(kind(**{kind.strength: 1.0}), embedder, normalise=False, learned=learned)
     if ratio is None:
         return start
     width = _first_vectors(source, start).shape[1]
-    return replace(start, mechanism=kind.from_noise_ratio(ratio, dim=width), learned={"dim": width})
+    made = kind.from_noise_ratio(ratio, dim=width)
+    return replace(start, mechanism=made, learned={**learned, "dim": width})
 
 
 def _choose(
-    source: Path, protector: Path | None, mechanism: str | None, embedder: str | None,
+    source: str, protector: Path | None, mechanism: str | None, embedder: str | None,
     epsilon: float | None, noise_ratio: float | None, keep: str | None,
 ) -> tuple[Protector, Calibrated | None]:  # fmt: skip
     if (protector is None) == (mechanism is None):
@@ -82,6 +90,14 @@ def _choose(
     return found.protector, found
 
 
+def _is_folder(source: str) -> bool:
+    """Whether this is a folder of Parquet files, to be released row group by row group."""
+    if "://" in source:
+        return True
+    found = Path(source)
+    return found.is_dir() and next(found.rglob("*.parquet"), None) is not None
+
+
 def _jobs(source: Path, out: Path) -> list[tuple[Path, Path]]:
     """One job a file; a folder gives a folder of the same names."""
     if not source.is_dir():
@@ -96,7 +112,7 @@ def _jobs(source: Path, out: Path) -> list[tuple[Path, Path]]:
 def _run(
     source: Path, out: Path, made: Protector, keep_columns: list[str], restart: bool, batch: int
 ) -> Released:
-    with progress(source.name, count(source)) as bar:
+    with progress(source.name, count(source), rate="rows") as bar:
         return release_file(
             source,
             out,
@@ -108,10 +124,31 @@ def _run(
         )
 
 
+def _run_folder(source: str, out: str, made: Protector, **options: Any) -> ReleasedFolder:
+    with progress("protecting", row_count(folder(source)), rate="rows") as bar:
+        return release_folder(
+            source, out, made, on_rows=lambda rows: bar.advance(bar.task_ids[0], rows), **options
+        )
+
+
+def _only_for(name: str, values: dict[str, object]) -> None:
+    given = [option for option, value in values.items() if value is not None]
+    if given:
+        raise InputError(f"{given[0]} is for {name}.")
+
+
 def command(
-    source: InputFile,
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="IN",
+            help="Texts or vectors: .txt, .jsonl, .csv, .tsv, .parquet or .npy, or a folder of Parquet "
+            "files, also by address (s3://...).",
+            show_default=False,
+        ),
+    ],
     out: Annotated[
-        Path,
+        str,
         typer.Option(
             "-o", "--out", metavar="OUT", help="Where to: .parquet, .npy, or a folder for a folder."
         ),
@@ -147,26 +184,59 @@ def command(
     tenant: Annotated[str, typer.Option(help="Sticky noise differs between tenants.")] = "",
     collection: Annotated[str, typer.Option(help="Sticky noise differs between collections.")] = "",
     batch: Annotated[
-        int, typer.Option(help="Rows released at a time; a killed run loses at most so many.")
+        int, typer.Option(help="Rows of a file released at a time; a killed run loses at most so many.")
     ] = BATCH_ROWS,
+    id_column: Annotated[
+        str | None, typer.Option(help="Folders: the column that tells rows apart for sticky noise.")
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(help="Folders: how many processes or Ray workers; every core if not said.")
+    ] = None,
+    engine: Annotated[str, typer.Option(help="Folders: `processes` or `ray`.")] = "processes",
+    address: Annotated[
+        str | None, typer.Option(help="The Ray cluster; one is started here if not said.")
+    ] = None,
     restart: Annotated[
         bool, typer.Option(help="Throw an unfinished release to OUT away and begin again.")
     ] = False,
     json: JsonOption = None,
 ) -> None:
-    """Release the vectors of a file; a killed run goes on where it stopped when it is run again."""
-    jobs = _jobs(source, out)
-    made, found = _choose(jobs[0][0], protector, mechanism, embedder, epsilon, noise_ratio, keep)
-    key = open_secret(secret)
-    made = replace(
-        made,
-        secret=key,
-        ledger=open_ledger(ledger, key, ceiling),
-        tenant=tenant,
-        collection=collection,
-        only_matching=only_matching or made.only_matching,
+    """Release the vectors of a file or folder; a killed run goes on where it stopped when it is run again."""
+    whole = _is_folder(source)
+    jobs = [] if whole else _jobs(Path(source), Path(out))
+    if not whole:
+        _only_for("a folder of Parquet files", {
+            "--id-column": id_column, "--workers": workers, "--address": address,
+            "--engine": None if engine == "processes" else engine,
+        })  # fmt: skip
+    made, found = _choose(
+        source if whole else str(jobs[0][0]), protector, mechanism, embedder, epsilon, noise_ratio, keep
     )
-    done = [_run(one, to, made, keep_columns or [], restart, batch) for one, to in jobs]
+    made = replace(
+        made, tenant=tenant, collection=collection, only_matching=only_matching or made.only_matching
+    )
+    key = open_secret(secret)
+    book = open_ledger(ledger, key, ceiling)
+    done: list[Released | ReleasedFolder] = []
+    if whole:
+        done = [
+            _run_folder(
+                source, out, made,
+                secret=None if secret is None else str(secret.absolute()),
+                ledger=None if ledger is None else str(ledger.absolute()), ceiling=ceiling,
+                keep_columns=keep_columns or [], id_column=id_column, workers=workers, engine=engine,
+                address=address, restart=restart,
+            )
+        ]  # fmt: skip
+        made = replace(made, secret=key)
+    else:
+        made = replace(made, secret=key, ledger=book)
+        done = [_run(one, to, made, keep_columns or [], restart, batch) for one, to in jobs]
+    _show(done, made, found)
+    write_json(json, _facts(done, made, found))
+
+
+def _show(done: list[Released | ReleasedFolder], made: Protector, found: Calibrated | None) -> None:
     screen = console()
     if found is not None:
         screen.print(
@@ -175,27 +245,30 @@ def command(
         )
     screen.print(made.guarantee.describe())
     for each in done:
-        matched = "" if each.matched is None else f", {each.matched} with a concept"
-        resumed = f", resumed at row {each.resumed_at}" if each.resumed_at else ""
-        screen.print(
-            f"{each.output}: {each.rows} rows{matched}{resumed}; manifest {each.manifest.name}",
-            highlight=False,
-        )
-    write_json(
-        json,
+        said = [f"{each.rows} rows"]
+        if each.matched is not None:
+            said.append(f"{each.matched} with a concept")
+        if isinstance(each, ReleasedFolder):
+            said.append(f"{each.parts} parts")
+            said += [f"{each.resumed} of them by an earlier run"] if each.resumed else []
+        elif each.resumed_at:
+            said.append(f"resumed at row {each.resumed_at}")
+        name = str(each.manifest).rpartition("/")[2]
+        screen.print(f"{each.output}: {', '.join(said)}; manifest {name}", highlight=False)
+
+
+def _facts(
+    done: list[Released | ReleasedFolder], made: Protector, found: Calibrated | None
+) -> dict[str, Any]:
+    outputs = [
         {
-            "outputs": [
-                {
-                    "output": str(each.output),
-                    "manifest": str(each.manifest),
-                    "rows": each.rows,
-                    "matched": each.matched,
-                }
-                for each in done
-            ],
-            "guarantee": made.guarantee.to_dict(),
-            "kept": None
-            if found is None
-            else {"metric": found.metric, "target": found.target, "kept": found.kept},
-        },
-    )
+            "output": str(each.output),
+            "manifest": str(each.manifest),
+            "rows": each.rows,
+            "matched": each.matched,
+            **({"parts": each.parts, "resumed": each.resumed} if isinstance(each, ReleasedFolder) else {}),
+        }
+        for each in done
+    ]
+    kept = None if found is None else {"metric": found.metric, "target": found.target, "kept": found.kept}
+    return {"outputs": outputs, "guarantee": made.guarantee.to_dict(), "kept": kept}

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import InputError, VectorError
+from sfumato.files import PathLike
 from sfumato.inputs.base import Batch, Need, Spans, Vectors, checked_spans
 from sfumato.inputs.lines import open_binary
 
@@ -62,7 +63,7 @@ def read_parquet(
                 skipped, row = max(0, min(start - row, len(part))), row + len(part)
                 part = part.slice(skipped)
                 if len(part):
-                    batch = _batch(file, part, row - len(part), width)
+                    batch = as_batch(file, part, row - len(part), width)
                     width = None if batch.vectors is None else batch.vectors.shape[1]
                     yield batch
         except pa.ArrowException:
@@ -83,7 +84,8 @@ def _wanted(file: Path, schema: Any, need: Need | None, columns: Collection[str]
     return found + spans + ([] if columns is not None and not columns else others)
 
 
-def _batch(file: Path, part: Any, row: int, width: int | None) -> Batch:
+def as_batch(file: PathLike, part: Any, row: int, width: int | None = None) -> Batch:
+    """Return the checked rows of an Arrow batch; `file` and `row` say in errors where it comes from."""
     names = part.schema.names
     texts = _texts(file, part.column("text"), row) if "text" in names else None
     spans: list[Spans] | None = None
@@ -95,7 +97,7 @@ def _batch(file: Path, part: Any, row: int, width: int | None) -> Batch:
     return Batch(row, texts, spans, vectors, columns)
 
 
-def _texts(file: Path, column: Any, row: int) -> list[str]:
+def _texts(file: PathLike, column: Any, row: int) -> list[str]:
     import pyarrow as pa
 
     types = pa.types
@@ -110,7 +112,7 @@ def _texts(file: Path, column: Any, row: int) -> list[str]:
     return _values(file, column, row)
 
 
-def _values(file: Path, column: Any, row: int) -> list[Any]:
+def _values(file: PathLike, column: Any, row: int) -> list[Any]:
     values: list[Any] | None = None
     try:
         values = column.to_pylist()
@@ -122,7 +124,7 @@ def _values(file: Path, column: Any, row: int) -> list[Any]:
     return values
 
 
-def _vectors(file: Path, column: Any, row: int, width: int | None) -> Vectors:
+def _vectors(file: PathLike, column: Any, row: int, width: int | None) -> Vectors:
     import pyarrow as pa
 
     column = column.storage if isinstance(column, pa.ExtensionArray) else column

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import InputError
 from sfumato.files import atomic_file, write_atomic
+from sfumato.scale.rows import as_table
 
 FORMATS = (".parquet", ".npy")
 
@@ -48,13 +49,7 @@ class Parts:
             self.folder.mkdir(parents=True)
             write_atomic(seal, json.dumps(plan, sort_keys=True, indent=2).encode())
             return 0
-        before = json.loads(seal.read_text())
-        changed = sorted(key for key in {*before, *plan} if before.get(key) != plan.get(key))
-        if changed:
-            raise InputError(
-                f"An unfinished release to {self.output.name} has other settings ({', '.join(changed)}). "
-                "Finish it with those, or start again with --restart."
-            )
+        require_same(json.loads(seal.read_text()), plan, self.output.name)
         done = 0
         while self._path(done).exists():
             done += 1
@@ -69,7 +64,7 @@ class Parts:
             if self.format == ".npy":
                 np.lib.format.write_array(handle, np.ascontiguousarray(vectors), allow_pickle=False)
             else:
-                pq.write_table(as_table(vectors, columns), handle)
+                pq.write_table(as_table(vectors, {k: pa.array(v) for k, v in columns.items()}), handle)
 
     def join(self, count: int) -> int:
         """Write the output from all parts in one step; return its number of rows."""
@@ -113,11 +108,14 @@ class Parts:
             shutil.rmtree(self.folder)
 
 
-def as_table(vectors: NDArray[np.float32], columns: dict[str, list[Any]]) -> Any:
-    """Return an Arrow table with a fixed-size-list `embedding` column beside `columns`."""
-    values = pa.array(np.ascontiguousarray(vectors).reshape(-1), type=pa.float32())
-    embedding = pa.FixedSizeListArray.from_arrays(values, vectors.shape[1])
-    return pa.table({**{name: pa.array(column) for name, column in columns.items()}, "embedding": embedding})
+def require_same(before: dict[str, Any], plan: dict[str, Any], output: str) -> None:
+    """Refuse to go on with other settings than a release was begun with."""
+    changed = sorted(key for key in {*before, *plan} if before.get(key) != plan.get(key))
+    if changed:
+        raise InputError(
+            f"An unfinished release to {output} has other settings ({', '.join(changed)}). "
+            "Finish it with those, or start again with --restart."
+        )
 
 
 def identity(path: Path) -> dict[str, Any]:

@@ -9,14 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from sfumato.errors import InputError
 from sfumato.files import write_atomic
 from sfumato.inputs import Batch, read
 from sfumato.protector import Protector
 from sfumato.scale.parts import Parts, identity
+from sfumato.scale.rows import places, release
 from sfumato.version import __version__
 
 BATCH_ROWS = 4096
@@ -33,15 +31,6 @@ class Released:
     """How many texts held a concept; None for vectors without texts."""
     resumed_at: int
     """The row a killed job went on from; 0 for one that ran through."""
-
-
-def _prepare(batch: Batch, protector: Protector) -> tuple[NDArray[np.float32], NDArray[np.bool_] | None]:
-    if batch.texts is not None and protector.embedder is not None:
-        ready = protector.prepare(batch.texts, spans=batch.spans)
-        return ready.vectors, ready.matched
-    if batch.vectors is None:
-        raise InputError("The protector has no embedder and the input has no vectors. Give one or the other.")
-    return np.asarray(batch.vectors), None
 
 
 def release_file(
@@ -71,10 +60,10 @@ def release_file(
     if on_rows is not None and done:
         on_rows(done * batch_rows)
     for batch in read(source, batch=batch_rows, start=done * batch_rows):
-        vectors, matched = _prepare(batch, protector)
-        released = protector.protect(vectors, texts=_names(batch, protector), matched=matched)
+        known = places(source.name, batch.first_row, len(batch)) if batch.texts is None else None
+        released, matched = release(batch, protector, known)
         parts.write(index, released, _columns(batch, keep_columns))
-        counts.add(index, len(released), None if matched is None else int(matched.sum()))
+        counts.add(index, len(released), matched)
         index += 1
         if on_rows is not None:
             on_rows(len(released))
@@ -85,16 +74,6 @@ def release_file(
     manifest = _write_manifest(output, protector, rows, counts.matched())
     parts.remove()
     return Released(output, manifest, rows, counts.matched(), done * batch_rows)
-
-
-def _names(batch: Batch, protector: Protector) -> Sequence[str] | None:
-    if batch.texts is not None:
-        return batch.texts
-    if protector.secret is None and protector.ledger is None:
-        return None
-    # Vectors without texts are told apart by their place in the file, which the plan names.
-    rows = 0 if batch.vectors is None else len(batch.vectors)
-    return [f"row {batch.first_row + row}" for row in range(rows)]
 
 
 def _columns(batch: Batch, wanted: Sequence[str]) -> dict[str, list[Any]]:
@@ -138,11 +117,21 @@ def _write_manifest(output: Path, protector: Protector, rows: int, matched: int 
         while block := handle.read(1 << 20):
             digest.update(block)
     manifest = {
-        "sfumato": __version__,
         "output": output.name,
         "output_sha256": digest.hexdigest(),
         "rows": rows,
         "rows_with_a_concept": matched,
+        **promise(protector),
+    }
+    path = output.with_name(output.name + ".manifest.json")
+    write_atomic(path, (json.dumps(manifest, indent=2, allow_nan=False) + "\n").encode())
+    return path
+
+
+def promise(protector: Protector) -> dict[str, Any]:
+    """What a manifest says of the protector: what it is, what it promises and how it was learned."""
+    return {
+        "sfumato": __version__,
         "mechanism": protector.mechanism.name,
         "parameters": protector.mechanism.parameters(),
         "mechanism_fingerprint": protector.mechanism.fingerprint().hex(),
@@ -155,6 +144,3 @@ def _write_manifest(output: Path, protector: Protector, rows: int, matched: int 
         "encoder": protector.learned.get("model_id"),
         "learned": protector.learned,
     }
-    path = output.with_name(output.name + ".manifest.json")
-    write_atomic(path, (json.dumps(manifest, indent=2, allow_nan=False) + "\n").encode())
-    return path

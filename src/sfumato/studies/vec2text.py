@@ -67,7 +67,7 @@ def table_1(setting: Setting) -> Outcome:
                 "Held-back sentences of at most 32 wordpieces, all-MiniLM-L6-v2 (in brackets: Table 1, GTR)",
                 ["search", "candidates", "vectors", "BLEU", "token F1", "exact %", "cosine"],
                 rows,
-                "BLEU is the mean over sentences, as in the paper. On a CPU few vectors are read, with no wide beam.",
+                "BLEU is the mean over sentences, as in the paper. A CPU reads few vectors and no wide beam.",
             ),
             Table(
                 "Exact matches by length",
