@@ -95,9 +95,10 @@ def test_a_protector_is_told_from_no_protection(data, monkeypatch):
         "copies": 1,
     }
     monkeypatch.setattr(bench, "sizes", lambda setting: replace(full(setting), **small))
-    part = next(part for part in load_study("sfumato").parts if part.name == "location-wordllama")
-    outcome = part.run(Setting(data, quick=True))
-    leaks, attacks = outcome.tables
+    parts = {part.name: part for part in load_study("sfumato").parts}
+    (leaks,) = parts["location-wordllama"].run(Setting(data, quick=True)).tables
+    outcome = parts["location-wordllama-attacks"].run(Setting(data, quick=True))
+    (attacks,) = outcome.tables
     rows = {row[0]: row for row in leaks.rows}
     control, floor = rows["clean vectors (control)"][1], rows["concept taken out of the text (floor)"][1]
     assert control.value > 0.9 > 0.5 > floor.value

@@ -33,7 +33,7 @@ class Decoder(Attack):
         width: of the network.
         layers: how many blocks it has.
         positions: prefix positions the vector becomes.
-        epochs: times it goes through the texts; once more, half as often, through noised vectors.
+        epochs: times it goes through the texts; then half as often again, on releases.
         rate: highest learning rate.
         held_back: share of the texts held back for the control.
         device: such as "cpu" or "cuda"; a GPU when None and there is one.
@@ -97,10 +97,12 @@ class Decoder(Attack):
                 epochs = pupil.texts(tokens, lambda: clean[training], pieces.pad)
                 pupil.teach(epochs, self.epochs, random, "learning to write", on_step)
                 reader.measure([known[row] for row in test], clean[test])
-            if mechanism is not None:
-                noised = pupil.texts(tokens, lambda: release(clean[training]), pieces.pad)
-                often = self.epochs / 2 if same else self.epochs
-                pupil.teach(noised, often, random, "learning the noise", on_step)
+            # Where there is no noise too: an attack and its control have to be trained as long as each other.
+            noised = pupil.texts(tokens, lambda: release(clean[training]), pieces.pad)
+            often = self.epochs / 2 if same else self.epochs
+            pupil.teach(noised, often, random, "learning the noise", on_step)
+            if mechanism is None:
+                reader.measure([known[row] for row in test], clean[test])
         return reader
 
     def pupil(self, pieces: Wordpieces, tokens: Tokens, vectors: Vectors) -> Pupil:

@@ -32,6 +32,7 @@ def curves(
     x_label: str,
     y_label: str,
     x_log: bool = False,
+    x_range: tuple[float, float] | None = None,
     y_range: tuple[float, float] | None = None,
 ) -> str:
     """Draw some curves over one another.
@@ -42,11 +43,12 @@ def curves(
         x_label: what runs to the right.
         y_label: what runs upwards.
         x_log: whether the horizontal axis is logarithmic.
-        y_range: lowest and highest value shown; what the data need, if left out.
+        x_range: lowest and highest value shown; what the data need, if left out.
+        y_range: the same upwards; points beyond are drawn at the edge.
     """
     xs = [math.log10(v) if x_log else v for line in lines for v in line.x]
     ys = [v for line in lines for part in (line.y, line.low or (), line.high or ()) for v in part]
-    x_ticks = _ticks(min(xs), max(xs))
+    x_ticks = _ticks(*(x_range or (min(xs), max(xs))))
     y_ticks = _ticks(*(y_range or (min(ys), max(ys))))
     x_span, y_span = (x_ticks[0], x_ticks[-1]), (y_ticks[0], y_ticks[-1])
 
@@ -97,18 +99,26 @@ def _curve(number: int, line: Curve, xs: list[float], ys: list[float]) -> list[s
     height = _TOP + 14 + 22 * number
     dash = f' stroke-dasharray="{_DASHES[number // len(COLOURS) % len(_DASHES)]}"'
     parts = [
-        f'<circle cx="{WIDTH - _RIGHT + 18}" cy="{height}" r="4" fill="{colour}"/>'
+        f'<circle cx="{WIDTH - _RIGHT + 18}" cy="{height}" r="4" {_paint(number)}/>'
         f'<text x="{WIDTH - _RIGHT + 28}" y="{height + 4}">{escape(line.label)}</text>'
     ]
     if line.joined:
         points = " ".join(f"{x:.1f},{y:.1f}" for x, y in zip(xs, ys, strict=True))
         parts.append(f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2"{dash}/>')
     parts += [
-        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{colour}">'
+        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{5 if number == 0 else 3.5}" {_paint(number)}>'
         f"<title>{escape(line.label)}</title></circle>"
         for x, y in zip(xs, ys, strict=True)
     ]
     return parts
+
+
+def _paint(number: int) -> str:
+    """Filled, or hollow where the colours begin again."""
+    filled = number < len(COLOURS)
+    return (
+        f'fill="{_colour(number)}"' if filled else f'fill="#fff" stroke="{_colour(number)}" stroke-width="2"'
+    )
 
 
 def _colour(number: int) -> str:
