@@ -131,9 +131,7 @@ def learn(
     strength = chosen.strength
     if strength is None and chosen.neutral and chosen.kind == "sharp":
         strength = BESIDE_NEUTRAL
-    ellipsoid = EllipsoidLearner(kind=chosen.kind, strength=strength).fit(
-        moves, spread, source=chosen.source
-    )
+    ellipsoid = EllipsoidLearner(kind=chosen.kind, strength=strength).fit(moves, spread, source=chosen.source)
     mechanism = _scaled(ellipsoid, None, chosen)
     learned |= {
         "kind": ellipsoid.kind,

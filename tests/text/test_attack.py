@@ -10,6 +10,7 @@ from sfumato.randomness import generator
 from sfumato.text import Budgets, Channel, Rewriter, Vocabulary
 from sfumato.text.attack import (
     TokenAttack,
+    _summary,
     measure_leakage,
     sensitive_words,
     unigram_prior,
@@ -132,3 +133,11 @@ def test_bad_candidates_and_empty_texts_are_refused():
     attack = TokenAttack(channel, [0, 1], np.ones(2), 1.0, draws=2)
     with pytest.raises(InputError, match="something sensitive"):
         measure_leakage(attack, [[0]], [[0]], [[]])
+
+
+def test_excess_is_counted_from_the_better_blind_guess():
+    """A context that misleads does not make an attack look better than naming the most frequent word."""
+    right = np.arange(100) < 30
+    columns = [np.ones(100), np.zeros(100), right, right, np.zeros(100), np.zeros(100)]
+    found = _summary(np.stack([np.arange(100), *columns], axis=1), 200, 0)
+    assert found.floor == 0.0 and found.prior == found.released == 0.3 and found.excess == 0.0

@@ -67,6 +67,18 @@ def test_a_word_of_the_task_is_its_own_closest_but_far_from_a_mixed_mean():
         WordImportance(AXES, pool="sum")
 
 
+def test_a_word_in_pieces_matters_as_its_pieces_do():
+    names = ["oil", "##ing", "rain", "##y", "snow"]
+    pieces = Vocabulary(
+        names,
+        [[1, 0, 0], [1, 0.2, 0], [0, 1, 0], [0, 1, 0.2], [-1, -1, 1]],
+        continues=np.array([name[0] == "#" for name in names]),
+    )
+    scores = WordImportance(pieces).scores(["oiling", "rainy", "oilxx"], "oil")
+    assert scores[0] > 0.8 > scores[1] and scores[2] == 0
+    assert WordImportance(pieces).scores(["oil"], "oiling")[0] > 0.8
+
+
 def test_importance_by_an_encoder_asks_for_each_text_once():
     asked = []
 

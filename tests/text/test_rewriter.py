@@ -160,8 +160,8 @@ def test_texts_that_are_none_are_refused(texts):
         rewriter(unknown="copy")
 
 
-SECRET = "אבגदु😀👩\u200d\U0001f692\x07\x1b\u202e\u0301ЖЩ"
-"""Letters of other scripts, emoji, joiners, marks, controls: only secrets are written in these."""
+SECRET = "אבגदु😀👩\u200d\U0001f692\x07\x1b\u202e\u0301ЖЩjqzJQZ789\U0001d400\u1e9e"
+"""Letters, digits, emoji, joiners, marks, controls: only secrets are written in these."""
 PUBLIC = "oil price rose , . ! ? - _ ' \t \u2028 \xa0 🎈 字 ۱۲ é n't 's Ω ﷽ \u0300 \U000e0100 \ufeff \ud800"
 
 
@@ -184,11 +184,27 @@ def test_ten_thousand_random_texts_release_no_secret():
     machine = Rewriter(
         vocabulary(dim=4), Budgets(5, 2, 50, 20), sensitive=[Concept.from_spans("secret")], task="oil"
     )
-    hidden = machine.with_budgets(Budgets(0, 0, 50, 20))
+    options = {"sensitive": machine.groups.sensitive, "task": "oil", "threshold": 0.1}
+    names = [*WORDS, "##il", "o", "##s"]
+    pieces = Vocabulary(
+        names, rng.standard_normal((len(names), 4)), continues=np.array([n[0] == "#" for n in names])
+    )
+    ways = [
+        machine,
+        machine.with_budgets(Budgets(0, 0, 50, 20)),
+        machine.with_budgets(Budgets(3, 0, math.inf, math.inf)),
+        *(
+            Rewriter(machine.vocabulary, Budgets(5, 2, 50, 20), unknown=unknown, keep_case=True, **options)
+            for unknown in ("blur", "hide", "keep")
+        ),
+        Rewriter(pieces, Budgets(5, 2, 50, 20), unknown="keep", **options),
+        Rewriter(machine.vocabulary, Budgets(5, 2, 50, 20), mechanism="laplace", unknown="hide", **options),
+    ]
     secret = set(SECRET)
-    for start in range(0, 10_000, 500):
-        texts, spans = zip(*(random_text(rng) for _ in range(500)), strict=True)
-        for made in (machine if start % 1000 else hidden).rewrite(texts, spans=spans):
+    assert not secret & set("".join([*names, PUBLIC, *(name.upper() for name in names), machine.placeholder]))
+    for start in range(0, 10_000, 250):
+        texts, spans = zip(*(random_text(rng) for _ in range(250)), strict=True)
+        for made in ways[start // 250 % len(ways)].rewrite(texts, spans=spans):
             assert not secret & set(made.text)
 
 

@@ -145,7 +145,7 @@ class TokenLeakage:
     copied: float
     """Words that came out unchanged."""
     excess: float | None
-    """(better of the two - floor)/(control - floor)."""
+    """(better of the two - base)/(control - base); base is the better of floor and prior."""
     words: int
     texts: int
     attack: str = "bayes"
@@ -216,9 +216,11 @@ def _summary(rows: Floats, resamples: int, seed: int) -> TokenLeakage:
     point = dict(zip(_NAMES, (hits.sum(axis=0) / sizes.sum()).tolist(), strict=True))
 
     def excess(values: Floats) -> Floats:
-        control, floor, top = values[..., 0], values[..., 1], np.maximum(values[..., 3], values[..., 4])
+        control, top = values[..., 0], np.maximum(values[..., 3], values[..., 4])
+        # Where the words around are noise, a guesser does better to name the most frequent word.
+        base = np.maximum(values[..., 1], values[..., 2])
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(control > floor, (top - floor) / (control - floor), np.nan)
+            return np.where(control > base, (top - base) / (control - base), np.nan)
 
     ends = np.quantile(rates, [0.025, 0.975], axis=0)
     over = excess(hits.sum(axis=0) / sizes.sum()).item()

@@ -19,7 +19,7 @@ from sfumato.sampling import Floats
 from sfumato.text.prefixes import Ids, Prefixes, Vectors, margin_of, where
 
 _ROWS = 1024
-_WORDS = 1024
+_WORDS = 512
 """Rows and words multiplied at a time: their scores stay in a core's cache."""
 
 _RECHECKED = 1 << 12
@@ -57,10 +57,13 @@ class Exact:
         """Return `[n]` word numbers; a row of zeros has no direction and gets word 0."""
         rows = np.ascontiguousarray(released, np.float32)
         out = np.zeros(len(rows), np.int64)
+        if not len(rows):
+            return out
         least = self._at_least(rows, hints)
         # Rows that need as many coordinates as each other stand together.
         order = np.argsort(-least, kind="stable")
-        ranges = [order[low : low + _ROWS] for low in range(0, len(rows), _ROWS)]
+        workers = blocks.thread_count(threads)
+        ranges = np.array_split(order, _parts(len(rows), workers))
         self._hinted += int(np.isfinite(least).sum())
         if self._prefixes is None and min(self._hinted, len(self._words)) >= _MANY:
             self._prefixes = Prefixes(self._words)
@@ -70,13 +73,13 @@ class Exact:
             out[own] = self._block(rows[own], least[own], space)
 
         with one_blas_thread():
-            blocks.run(work, len(ranges), blocks.thread_count(threads))
+            blocks.run(work, len(ranges), workers)
         return out
 
     def _at_least(self, rows: Vectors, hints: Ids | None) -> Floats:
         """A cosine that the best word of each row reaches for certain."""
         least = np.full(len(rows), -np.inf)
-        if hints is None or not len(rows):
+        if hints is None:
             return least
         known = np.flatnonzero(hints >= 0)
         lengths = np.maximum(np.linalg.norm(rows[known].astype(np.float64), axis=1), 1e-30)
@@ -131,6 +134,12 @@ class Exact:
         chosen, first = np.unique(row[order], return_index=True)
         out[chosen] = word[order][first]
         return out
+
+
+def _parts(rows: int, workers: int) -> int:
+    """Into how many blocks rows are cut: as many for each thread, where there are enough of them."""
+    parts = -(-rows // _ROWS)
+    return parts if parts <= 1 else -(-parts // workers) * workers
 
 
 DECODERS: Registry[Decoder] = Registry(

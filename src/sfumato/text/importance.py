@@ -49,24 +49,27 @@ class WordImportance:
 
     def scores(self, words: Sequence[str], task: str) -> Floats:
         """Return `[n]` cosines; 0 for words outside the vocabulary and for a task without known words."""
-        known = self._asked(task)
-        own = np.array([self.vocabulary.number(word) for word in words], np.int64)
-        if not known or not own.size:
-            return np.zeros(len(own))
-        ask = self._centred(np.array(known))
+        asked = [task[start:end].lower() for start, end in find_words(task)]
+        content = [word for word in asked if word not in FUNCTION_WORDS]
+        ask, known = self._centred(sorted(set(content or asked)))
+        own, inside = self._centred(words)
+        if not known.any() or not inside.any():
+            return np.zeros(len(words))
+        ask = ask[known]
         if self.pool == "mean":
             ask = _unit(ask.mean(axis=0, keepdims=True))
-        found = (self._centred(np.maximum(own, 0)) @ ask.T).max(axis=1)
-        return np.where(own >= 0, np.clip(found, -1.0, 1.0), 0.0)
+        return np.where(inside, np.clip((own @ ask.T).max(axis=1), -1.0, 1.0), 0.0)
 
-    def _asked(self, task: str) -> list[int]:
-        words = [task[start:end].lower() for start, end in find_words(task)]
-        content = [word for word in words if word not in FUNCTION_WORDS]
-        numbers = {self.vocabulary.number(word) for word in content or words}
-        return sorted(numbers - {UNKNOWN})
-
-    def _centred(self, numbers: NDArray[np.int64]) -> Floats:
-        return _unit(self.vocabulary.vectors[numbers] - self._mean)
+    def _centred(self, words: Sequence[str]) -> tuple[Floats, NDArray[np.bool_]]:
+        """`[n, d]` unit vectors around the mean, pieces of a word averaged; `[n]` which of them are known."""
+        numbers = [self.vocabulary.numbers(word) for word in words]
+        known = np.array([UNKNOWN not in found for found in numbers], bool)
+        first = np.array([max(found[0], 0) for found in numbers], np.int64)
+        rows = self.vocabulary.vectors[first] - self._mean
+        for row, found in enumerate(numbers):
+            if len(found) > 1:
+                rows[row] = self.vocabulary.vectors[found].mean(axis=0) - self._mean
+        return _unit(rows), known
 
 
 class EncoderImportance:

@@ -18,7 +18,7 @@ from sfumato.sampling import Floats
 Ids = NDArray[np.int64]
 Vectors = NDArray[np.float32]
 
-_SHARES = (0.125, 0.2, 0.3, 0.4, 0.5)
+_SHARES = (0.125, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7)
 """How many of the coordinates lead, tried in this order."""
 _LEFT = 5e-4
 """A prefix is worth it when at most this share of the words is left."""

@@ -6,7 +6,7 @@ import copy
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -80,15 +80,23 @@ class Rewritten:
         return {part.group: part.words for part in self.promise.groups}
 
 
+class _State(NamedTuple):
+    """What is to be done with one position."""
+
+    epsilon: float
+    """0 for a placeholder, infinity for a copy, else what the mechanism gets."""
+    known: bool
+    draws: int
+
+
 @dataclass
 class _Plan:
-    """What is to be done with each position of a batch: draw, keep or hide."""
+    """What is to be done with the positions of a batch, text after text."""
 
     numbers: list[int]
     """The words to draw."""
     epsilons: list[float]
-    owners: list[tuple[int, int]]
-    """Text and position each of them belongs to."""
+    states: list[list[_State]]
 
 
 class Rewriter:
@@ -173,8 +181,8 @@ class Rewriter:
         grouped = list(self.groups.group(found, asked, spans))
         plan = self._plan(grouped)
         drawn = self.channel.sample(plan.numbers, np.array(plan.epsilons), rng, threads=threads)
-        words = self._words(plan, drawn)
-        return [self._put_together(number, each, words) for number, each in enumerate(grouped)]
+        words = self._written(drawn)
+        return [self._put_together(*each, words) for each in zip(grouped, plan.states, strict=True)]
 
     def stream(
         self, batches: Iterable[Sequence[str]], *, rng: object = None, threads: int | None = None
@@ -194,54 +202,56 @@ class Rewriter:
 
     def _plan(self, grouped: Sequence[Grouped]) -> _Plan:
         plan = _Plan([], [], [])
-        for text, each in enumerate(grouped):
+        for each in grouped:
+            states = []
             for place, group in enumerate(each.groups):
                 numbers = self._numbers(each, place)
-                epsilon = self._budget(group, UNKNOWN not in numbers)
-                if 0 < epsilon < math.inf:
+                known = UNKNOWN not in numbers
+                epsilon = self._budget(group, known)
+                draws = len(numbers) if 0 < epsilon < math.inf else 0
+                if draws:
                     plan.numbers += numbers
-                    plan.epsilons += [epsilon] * len(numbers)
-                    plan.owners += [(text, place)] * len(numbers)
+                    plan.epsilons += [epsilon] * draws
+                states.append(_State(epsilon, known, draws))
+            plan.states.append(states)
         return plan
 
     def _numbers(self, each: Grouped, place: int) -> list[int]:
         piece = each.layout.pieces[place]
         return self.vocabulary.numbers(each.layout.text[piece.start : piece.end]) if piece.word else [UNKNOWN]
 
-    def _words(self, plan: _Plan, drawn: Ids) -> dict[tuple[int, int], str]:
-        """What was drawn for each position; pieces of a word are written together."""
-        out: dict[tuple[int, int], str] = {}
+    def _written(self, drawn: Ids) -> Iterator[str]:
         names = self.vocabulary.words
-        for owner, number in zip(plan.owners, drawn.tolist(), strict=True):
-            name = names[number].removeprefix(CONTINUES) if self.vocabulary.in_pieces else names[number]
-            out[owner] = out.get(owner, "") + name
-        return out
+        found = (names[number] for number in drawn.tolist())
+        return (name.removeprefix(CONTINUES) for name in found) if self.vocabulary.in_pieces else found
 
-    def _put_together(self, text: int, each: Grouped, words: dict[tuple[int, int], str]) -> Rewritten:
-        positions = []
+    def _put_together(self, each: Grouped, states: Sequence[_State], words: Iterator[str]) -> Rewritten:
+        """Write one text with the words that were drawn for it, which are the next of `words`."""
+        written = []
         hidden = -1
-        for place, (piece, group) in enumerate(zip(each.layout.pieces, each.groups, strict=True)):
-            source = each.layout.text[piece.start : piece.end]
-            numbers = self._numbers(each, place)
-            known, draws = UNKNOWN not in numbers, 0
-            epsilon = self._budget(group, known)
-            if epsilon == 0:
-                # One placeholder stands for a whole span, so that its length does not show.
-                again = piece.span >= 0 and piece.span == hidden
-                written = "" if again else self.placeholder
-                hidden = piece.span
-            elif math.isinf(epsilon):
-                written = source
-            else:
-                written, draws = words[text, place], len(numbers)
+        for piece, state in zip(each.layout.pieces, states, strict=True):
+            if state.draws:
+                # Pieces of a word are written together.
+                string = "".join([next(words) for _ in range(state.draws)])
                 if piece.span < 0 or self.keep_case:
-                    written = in_case(written, case_of(source))
-            score = each.scores[place]
-            positions.append(Position(piece.start, piece.end, group, epsilon, score, known, draws, written))
-        gaps, tail = each.layout.before([position.written for position in positions])
-        placed = [replace(one, before=gap) for one, gap in zip(positions, gaps, strict=True)]
-        made = "".join(one.before + one.written for one in placed) + tail
-        return Rewritten(made, self._promise(placed), tuple(placed), tail)
+                    string = in_case(string, case_of(each.layout.text[piece.start : piece.end]))
+            elif state.epsilon == 0:
+                # One placeholder stands for a whole span, so that its length does not show.
+                string = "" if piece.span >= 0 and piece.span == hidden else self.placeholder
+                hidden = piece.span
+            else:
+                string = each.layout.text[piece.start : piece.end]
+            written.append(string)
+        gaps, tail = each.layout.before(written)
+        columns = (each.layout.pieces, each.groups, states, each.scores, written, gaps)
+        positions = tuple(
+            Position(
+                piece.start, piece.end, group, state.epsilon, score, state.known, state.draws, string, gap
+            )
+            for piece, group, state, score, string, gap in zip(*columns, strict=True)
+        )
+        made = "".join([part for pair in zip(gaps, written, strict=True) for part in pair]) + tail
+        return Rewritten(made, self._promise(positions), positions, tail)
 
     def _promise(self, positions: Sequence[Position]) -> Promise:
         one = self.channel.mechanism(1.0).guarantee

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
+from sfumato.concepts.spans import SpanLike
 from sfumato.embedders.base import Embedder
 from sfumato.randomness import resolve
 from sfumato.text.budgets import Group
@@ -40,6 +41,7 @@ def sweep(
     embedder: Embedder,
     *,
     tasks: Sequence[str] | None = None,
+    spans: Sequence[Iterable[SpanLike]] | None = None,
     thresholds: Sequence[float] = SWEEP,
     rng: object = None,
 ) -> list[SweepRow]:
@@ -48,7 +50,7 @@ def sweep(
     clean = embedder.embed(texts).astype(np.float64)
     rows = []
     for threshold in thresholds:
-        made = rewriter.with_threshold(threshold).rewrite(texts, tasks=tasks, rng=source)
+        made = rewriter.with_threshold(threshold).rewrite(texts, tasks=tasks, spans=spans, rng=source)
         released = embedder.embed([each.text for each in made]).astype(np.float64)
         cosines = (clean * released).sum(axis=1)
         counts = {group: sum(each.counts[group] for each in made) for group in Group}
