@@ -30,7 +30,7 @@ def fill(page: str, folder: Path) -> str:
 
 
 def render(parts: Mapping[str, Any], folder: str) -> str:
-    """Markdown of some parts: the findings of all in one table, then each part's tables and pictures."""
+    """Markdown of some parts: the findings of all in one table, then each part folded away."""
     lines: list[str] = []
     findings = [each for part in parts.values() for each in part["findings"]]
     if findings:
@@ -43,7 +43,8 @@ def render(parts: Mapping[str, Any], folder: str) -> str:
         )
     for part in parts.values():
         how = "quick run" if part["setting"]["quick"] else "full run"
-        lines += [f"**{part['title']}** ({how}, seed {part['setting']['seed']}, {_took(part)})", ""]
+        summary = f"{part['title']} ({how}, seed {part['setting']['seed']}, {_took(part)})"
+        lines += [f"<details><summary>{summary}</summary>", ""]
         for table in part["tables"]:
             lines += [f"*{table['title']}*", ""]
             lines += _markdown(table["columns"], [[_cell(cell) for cell in row] for row in table["rows"]])
@@ -51,6 +52,7 @@ def render(parts: Mapping[str, Any], folder: str) -> str:
         for figure in part["figures"]:
             lines += [f"![{figure['title']}]({folder}/{figure['name']})", ""]
             lines += [figure["note"], ""] if figure["note"] else []
+        lines += ["</details>", ""]
     return "\n".join(lines)
 
 
@@ -87,4 +89,4 @@ def _cell(cell: Any) -> str:
 def _number(value: float, form: str) -> str:
     """A share loses the nought before its point."""
     text = format(value, form)
-    return re.sub(r"^(-?)0\.(?=\d)", r"\1.", text) if form.endswith("f") and abs(value) < 1 else text
+    return re.sub(r"^([-+]?)0\.(?=\d)", r"\1.", text) if form.endswith("f") and abs(value) < 1 else text
