@@ -74,7 +74,7 @@ def test_table_2_has_every_perturbation(setting):
     assert rows[-1][2].printed == pytest.approx(0.0545)
     assert all(0 <= row[2].value <= 1 for row in rows)
     assert all(0 <= row[5].value <= 1 for row in rows), "the informed attacker can be asked about each"
-    assert len(outcome.findings) == 3
+    assert len(outcome.findings) == 4
 
 
 def test_an_attacker_who_learned_from_clean_vectors_learns_once(setting):

@@ -131,7 +131,7 @@ def _spill(
     findings = []
     for name, printed in SPILL.items():
         group = groups.get(name, [])
-        targets = [word for word in group if clean.get(word.lower(), (0, 0))[1] >= 4][: setting.pick(3, 1)]
+        targets = [word for word in group if clean.get(word.lower(), (0, 0))[1] >= 4][: setting.pick(2, 1)]
         if not targets:
             continue
         told = {}
