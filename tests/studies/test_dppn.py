@@ -14,7 +14,8 @@ from sfumato.errors import InputError
 from sfumato.mechanisms import Laplace
 from sfumato.randomness import InsecureSeedWarning, generator
 from sfumato.sensitivity import Mask
-from sfumato.studies import Setting, load_study, sparse_data
+from sfumato.studies import Setting, dppn_attacks, dppn_categories, dppn_words, load_study, sparse_data
+from sfumato.studies.data import sts
 from sfumato.studies.dppn_defences import OnAxes, defence, levels, random_mask, unaware
 from sfumato.studies.dppn_detection import oracle
 from sfumato.studies.dppn_functions import table2
@@ -150,6 +151,63 @@ def test_shared_dimensions_are_found_and_drawn():
     picture = ElementTree.fromstring(_heat(masks, groups, "A < B"))
     texts = [node.text for node in picture.iter() if node.tag.endswith("text")]
     assert {"Monday", "Rome", "A < B"} <= set(texts)
+
+
+def test_table_3_runs_each_attack_on_each_defence(setting, monkeypatch):
+    every = dppn_attacks._attackers
+
+    def few(on, setting):
+        made = every(on, setting)
+        assert set(made) == {"Vec2Text", "GEIA", "MLC"}
+        return {"MLC": made["MLC"]}
+
+    monkeypatch.setattr(dppn_attacks, "_attackers", few)
+    monkeypatch.setattr(dppn_attacks, "encoder", lambda setting: load_embedder("wordllama"))
+    outcome = dppn_attacks.table3(setting)
+    (row,) = outcome.tables[0].rows
+    assert len(row) == len(outcome.tables[0].columns) == 10
+    assert row[2].printed == pytest.approx(0.532)
+    assert [cell.printed for cell in row[4:7]] == pytest.approx([0.4939, 0.4980, 0.4763])
+    assert row[2].value > 0.5, "clean vectors of so simple sentences can be read"
+
+
+def test_table_4_reads_every_category_or_says_why_not(setting, monkeypatch):
+    texts = dict.fromkeys(("PII", "STS12"), sparse_data.task(setting.data, "sts12").texts)
+    texts["medical"] = ["nothing is wrong"] * 3
+    monkeypatch.setattr(dppn_categories, "_texts", lambda data, name: texts[name])
+    monkeypatch.setattr(dppn_categories, "encoder", lambda setting: load_embedder("wordllama"))
+    outcome = dppn_categories.table4(setting)
+    (table,) = outcome.tables
+    assert [row[:2] for row in table.rows] == [["PII", "city"], ["STS12", "location"]]
+    assert "Left out: medical disease" in table.note
+    assert all(len(row) == len(table.columns) for row in table.rows)
+    assert table.rows[1][4].printed == pytest.approx(0.4969)
+    assert table.rows[1][4].value > table.rows[1][5].value, "the place can be read, and less so without it"
+
+
+def test_hiding_one_word_is_followed_to_the_others(setting, monkeypatch):
+    groups = {"weekday": ["Monday", "Friday"], "country": ["China", "Iran"]}
+    rng = generator(2)
+    listed = [word for group in groups.values() for word in group]
+    texts = [
+        f"{rng.choice(WHO)} {rng.choice(DID)} and spoke of {rng.choice(listed)} to guest {n}"
+        for n in range(320)
+    ]
+    monkeypatch.setattr(dppn_words, "GROUPS", groups)
+    monkeypatch.setattr(dppn_words, "sts", lambda data, *names: replace(sts(data, "sts12"), texts=texts))
+    monkeypatch.setattr(dppn_words, "encoder", lambda setting: load_embedder("wordllama"))
+    outcome = dppn_words.words(setting)
+    alike, spill = outcome.tables
+    assert [row[:2] for row in alike.rows] == [["weekday", 2], ["country", 2]]
+    assert [(row[0], row[1], row[2]) for row in spill.rows] == [
+        ("weekday", "Monday", "trained on releases"),
+        ("weekday", "Monday", "unaware"),
+        ("country", "China", "trained on releases"),
+        ("country", "China", "unaware"),
+    ]
+    assert spill.rows[1][3].printed == pytest.approx(-0.762)
+    assert all(cell.value <= 0.5 for row in spill.rows for cell in row[3:])
+    ElementTree.fromstring(outcome.figures[0].svg)
 
 
 def test_missing_data_is_one_clear_line(setting, tmp_path):
