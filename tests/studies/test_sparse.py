@@ -24,8 +24,9 @@ from sfumato.studies import (
 )
 from sfumato.studies.heat import heat_map
 from sfumato.studies.page import render
+from sfumato.studies.readers import Attacker, Found
 from sfumato.studies.running import read_result, run_study
-from sfumato.studies.sparse_printed import EPSILONS, METHODS, TRADE_OFF
+from sfumato.studies.sparse_printed import ATTACKS, EPSILONS, METHODS, TRADE_OFF
 
 WHO = ("the mayor", "a woman", "two students", "the painter", "our neighbour", "an old sailor", "a man")
 DID = ("opened a school", "lost the match", "sold a bicycle", "planted trees", "wrote a letter")
@@ -150,6 +151,31 @@ def test_encoders_each_get_their_own_noise(setting, results, monkeypatch):
     table = _run(setting, results, "table8")["table8"]["tables"][0]
     assert sum(row[0].startswith("other:") for row in table["rows"]) == 5
     assert sum(row[0].startswith("printed") for row in table["rows"]) == 12
+
+
+def test_every_attack_gets_its_line(setting, results, monkeypatch):
+    def silent(on, setting):
+        def fit(texts, vectors, victim, embedder, seed):
+            return lambda released: Found(["London and Paris"] * len(released))
+
+        writer = Attacker("writer", fit, slow=True, everything=True)
+        return {"Vec2Text": writer, "MLC": on.attacker}
+
+    monkeypatch.setattr(sparse_attacks, "attackers", silent)
+    table = _run(setting, results, "table2")["table2"]["tables"][0]
+    assert [row[0] for row in table["rows"]] == ["Vec2Text (writer)", "MLC (tokens)"]
+    writer, classifier = table["rows"]
+    assert {cell["value"] for cell in writer[1:]} == {writer[1]["value"]}  # it says the same of every release
+    assert classifier[1]["value"] > classifier[2]["value"]
+    printed = dict(zip(table["columns"][1:], (cell["printed"] for cell in writer[1:]), strict=True))
+    assert printed["SPARSE, ε 10"] == pytest.approx(ATTACKS["Vec2Text"][6] / 100)
+
+
+def test_notes_are_sentences_with_the_word(setting):
+    notes = sparse_cases._notes(setting, Fake(dim=16), "age")
+    assert len(notes.texts) > 20
+    for text, terms in zip(notes.texts, notes.terms, strict=True):
+        assert terms and all(term in text.lower() for term in terms)
 
 
 def test_categories_come_from_the_catalog(setting, results):
