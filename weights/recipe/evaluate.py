@@ -36,6 +36,10 @@ CLEAN = {
     "20 steps": Search(steps=20, beam=1),
     "beam 4, 1 step": Search(steps=1),
     "beam 4, 5 steps": Search(steps=5),
+    "beam 4, 20 steps, edited": Search(steps=20, polish=12),
+    "greedy, edited": Search(steps=0, beam=1, first=1, polish=12),
+    "best of 16, edited": Search(steps=0, beam=1, first=16, heat=0.5, polish=12),
+    "50 steps": Search(steps=50, beam=1),
     "beam 8, 50 steps": Search(steps=50, beam=8, branch=8, first=64),
 }
 NOISY = {"greedy": GREEDY, "beam 4, 10 steps": Search(steps=10)}
@@ -56,7 +60,8 @@ class Reading:
         )
         if not options.full:
             unpack(self.network, pack(self.network))
-        self.network.to(self.device).eval()
+        kind = torch.bfloat16 if self.device == "cuda" else torch.float32
+        self.network.to(self.device, kind).eval()
         self.found: dict[str, np.ndarray] = {}
 
     def read(self, name: str, vectors: torch.Tensor, ratio: float, settings: Search) -> None:
@@ -65,15 +70,16 @@ class Reading:
         searcher = Searcher(self.network, SPECIALS, self.encode, 0)
         told = torch.full((len(vectors),), ratio, device=self.device)
         tokens, cosines = [], []
-        with torch.autocast("cuda", torch.bfloat16, enabled=self.device == "cuda"):
-            for start in range(0, len(vectors), 500):
-                rows = slice(start, start + 500)
-                beam = searcher.run(vectors[rows], told[rows], settings)
-                tokens.append(beam.tokens[:, 0])
-                cosines.append(beam.cosines[:, 0])
+        widest = max(settings.first, settings.beam * settings.branch)
+        size = min(500, 32768 // widest)  # a GPU's attention takes so many texts at once
+        for start in range(0, len(vectors), size):
+            rows = slice(start, start + size)
+            beam = searcher.run(vectors[rows], told[rows], settings)
+            tokens.append(beam.tokens[:, 0])
+            cosines.append(beam.cosines[:, 0])
         self.found[f"{name}|tokens"] = torch.cat(tokens).short().cpu().numpy()
         self.found[f"{name}|cosine"] = torch.cat(cosines).float().cpu().numpy()
-        self.found[f"{name}|cost"] = np.array([settings.candidates, clock() - began])
+        self.found[f"{name}|cost"] = np.array([searcher.compared / len(vectors), clock() - began])
         print(f"{name}: cosine {float(torch.cat(cosines).mean()):.3f}, {clock() - began:.1f} s", flush=True)
         np.savez_compressed(self.options.out, **self.found)
 
@@ -84,7 +90,8 @@ class Reading:
 
     def tune(self, ratio: float, seconds: float) -> None:
         """Fine-tune on vectors of this noise alone, as an attacker who knows it would."""
-        corpus = Corpus(self.options.data / "corpus.npz", self.device, 3)
+        corpus, kind = Corpus(self.options.data / "corpus.npz", self.device, 3), self.network.words.dtype
+        self.network.float()
         trainer = Trainer(self.network, rate=1e-3, fast=self.device == "cuda")
         began, pairs = clock(), 0
         while (done := (clock() - began) / seconds) < 1:
@@ -95,7 +102,10 @@ class Reading:
             trainer.step(
                 Batch(normalize(vectors + ratio * noise, dim=1), text, told), min(1.0, 2 * (1 - done))
             )
+            if not pairs:  # the first step waits for the compiler
+                began = clock()
             pairs += len(text)
+        self.network.to(kind)
         print(f"tuned on {pairs} pairs", flush=True)
 
 

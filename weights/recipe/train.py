@@ -21,7 +21,7 @@ from safetensors.numpy import save_file as save_arrays
 from safetensors.torch import save_file
 
 from sfumato.attacks.generate import Specials, write
-from sfumato.attacks.layers import set_rounding, settled
+from sfumato.attacks.layers import rounded, set_rounding
 from sfumato.attacks.network import Network, Sizes
 from sfumato.attacks.quantise import pack
 from sfumato.attacks.training import Batch, Trainer
@@ -38,6 +38,7 @@ class Run:
     def __init__(self, options: argparse.Namespace) -> None:
         self.options = options
         self.device = "cuda" if torch.cuda.is_available() else "cpu"
+        self.number_kind = torch.bfloat16 if self.device == "cuda" else torch.float32
         torch.manual_seed(options.seed)
         torch.set_float32_matmul_precision("high")
         torch._dynamo.config.recompile_limit = 32
@@ -48,6 +49,9 @@ class Run:
         words = self.encode.w["embeddings.word_embeddings.weight"].float()
         with torch.no_grad():
             self.network.words.copy_(words[:, : self.network.sizes.word_width])
+        self.writer = Network(self.network.sizes).to(self.device, self.number_kind)
+        """A copy in which hypotheses are written: rounded once, and in 16 bits on a GPU."""
+        self.writing = 0.0
         self.trainer = Trainer(self.network, rate=options.rate, fast=self.device == "cuda")
         self.held = self._held_out()
         options.out.mkdir(parents=True, exist_ok=True)
@@ -86,24 +90,28 @@ class Run:
                 yield Batch(vectors[rows], text[rows, : int(lengths[rows].max())], ratio[rows])
 
     @torch.no_grad()
+    def refresh_writer(self) -> None:
+        """Bring the weights that write hypotheses up to date."""
+        for mine, weight in zip(self.writer.parameters(), self.network.parameters(), strict=True):
+            mine.copy_(rounded(weight))
+
+    @torch.no_grad()
     def hypotheses(self, vectors, ratio, tokens=None, guess=None):
         """What the network makes of vectors now, some of it likeliest, some of it samples."""
         found = []
-        shipped = settled(self.network)
-        with shipped, torch.autocast("cuda", torch.bfloat16, enabled=self.device == "cuda"):
-            for start in range(0, len(vectors), 8192):
-                rows = slice(start, start + 8192)
-                heat = (0.0, 0.5, 0.8, 1.0)[(start // 8192) % 4]
-                written = write(
-                    self.network, SPECIALS, vectors[rows], ratio=ratio[rows], temperatures=(heat,),
-                    guess=None if guess is None else guess[rows],
-                    tokens=None if tokens is None else tokens[rows],
-                )  # fmt: skip
-                found.append(written.tokens)
+        for start in range(0, len(vectors), 8192):
+            rows = slice(start, start + 8192)
+            heat = (0.0, 0.5, 0.8, 1.0)[(start // 8192) % 4]
+            written = write(
+                self.writer, SPECIALS, vectors[rows], ratio=ratio[rows], temperatures=(heat,),
+                guess=None if guess is None else guess[rows],
+                tokens=None if tokens is None else tokens[rows],
+            )  # fmt: skip
+            found.append(written.tokens)
         return torch.cat(found)
 
     def corrector_batches(self, pool: int, size: int):
-        """Batches with hypotheses the network has just written, half of them corrected once or more."""
+        """Batches with hypotheses the network has just written, many of them corrected once or twice."""
         while True:
             honest = self.corpus.texts(self.corpus.honest, pool // 2, (1.0, 0.0, 0.0, 0.0))
             everything = torch.cat([self.corpus.base, self.corpus.honest])
@@ -119,12 +127,17 @@ class Run:
             seen = torch.nn.functional.normalize(
                 vectors + blur * torch.nn.functional.normalize(torch.randn_like(vectors), dim=1), dim=1
             )
+            if self.device == "cuda":
+                torch.cuda.synchronize()
+            began = clock()
+            self.refresh_writer()
             tokens = self.hypotheses(seen, ratio)
             guess = self.encode(tokens)
-            again = torch.rand(pool, device=self.device) < 0.5
-            rows = again.nonzero()[:, 0]
-            tokens[rows] = self.hypotheses(vectors[rows], ratio[rows], tokens[rows], guess[rows])
-            guess = self.encode(tokens)
+            for share in (0.5, 0.25):
+                rows = (torch.rand(pool, device=self.device) < share).nonzero()[:, 0]
+                tokens[rows] = self.hypotheses(vectors[rows], ratio[rows], tokens[rows], guess[rows])
+                guess[rows] = self.encode(tokens[rows])
+            self.writing += clock() - began
             lengths = (text != 0).sum(1)
             order = (lengths + torch.rand(pool, device=self.device)).argsort()
             widths = (tokens != 0).sum(1)
@@ -160,6 +173,7 @@ class Run:
                     pairs=pairs,
                     loss=loss,
                     held_out=self.held_loss(),
+                    writing=round(self.writing, 1),
                 )
         self.say(phase=name, done=1, steps=steps, pairs=pairs, held_out=self.held_loss())
 
@@ -173,7 +187,7 @@ class Run:
         set_rounding(self.network, True)
         base = self.base_batches(self.options.pool, self.options.batch)
         corrector = self.corrector_batches(self.options.pool // 2, self.options.batch // 2)
-        both = (next(base) if number % 4 == 3 else next(corrector) for number in count())
+        both = (next(base) if number % 3 == 2 else next(corrector) for number in count())
         self.phase("joint", seconds, both, lambda steps, done: max(min(1.0, (1 - done) / 0.9), 1e-3))
 
     def keep(self, name: str) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from sfumato.attacks.network import Network
 
@@ -47,6 +49,27 @@ def write(
     `ratio` is the noise ratio of each vector; with hypotheses (`tokens`) and their vectors (`guess`) it
     corrects; temperature 0 takes the likeliest wordpiece each time.
     """
+    with _attention(vectors.device):
+        return _write(network, specials, vectors, ratio, guess, tokens, temperatures, generator)
+
+
+def _attention(device: torch.device) -> AbstractContextManager[None]:
+    """On a GPU, without cuDNN's attention: that plans anew for every length, and each step has another."""
+    if device.type != "cuda":
+        return nullcontext()
+    return sdpa_kernel([SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH])
+
+
+def _write(
+    network: Network,
+    specials: Specials,
+    vectors: Tensor,
+    ratio: Tensor | None,
+    guess: Tensor | None,
+    tokens: Tensor | None,
+    temperatures: Sequence[float],
+    generator: torch.Generator | None,
+) -> Written:
     level = torch.zeros(len(vectors), device=vectors.device) if ratio is None else ratio
     before, positions, told = network.prefix(vectors, level, guess, tokens)
     memories = network.start(before, positions, told)
@@ -85,11 +108,11 @@ def write(
 
 def _choose(scores: Tensor, heat: Tensor, generator: torch.Generator | None) -> tuple[Tensor, Tensor]:
     """One wordpiece a row and its log probability."""
-    logs = scores.float().log_softmax(-1)
-    ranked = logs
+    scores = scores.float()
+    ranked = scores
     if bool((heat > 0).any()):
-        # Gumbel's trick: the largest of score + T noise is a sample at temperature T.
-        uniform = torch.empty_like(logs).uniform_(1e-9, 1.0, generator=generator)
-        ranked = logs - heat[:, None] * (-uniform.log()).clamp_min(1e-9).log()
+        # Gumbel's trick: the largest of score - T log(exponential) is a sample at temperature T.
+        drawn = torch.empty_like(scores).exponential_(generator=generator).clamp_min_(1e-30)
+        ranked = torch.sub(scores, drawn.log_().mul_(heat[:, None]), out=drawn)
     chosen = ranked.argmax(-1)
-    return chosen, logs.gather(1, chosen[:, None])[:, 0]
+    return chosen, scores.gather(1, chosen[:, None])[:, 0] - scores.logsumexp(-1)

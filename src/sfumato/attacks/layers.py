@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -54,24 +51,6 @@ def set_rounding(module: nn.Module, on: bool) -> None:
     for part in module.modules():
         if isinstance(part, Linear):
             part.rounding = on
-
-
-@contextmanager
-def settled(module: nn.Module) -> Iterator[None]:
-    """Round the weights once instead of at every use, where `set_rounding` is on; they come back after."""
-    parts = [part for part in module.modules() if isinstance(part, Linear) and part.rounding]
-    kept = {name: weight.detach().clone() for name, weight in module.named_parameters()} if parts else {}
-    set_rounding(module, False)
-    try:
-        with torch.no_grad():
-            for weight in module.parameters() if parts else ():
-                weight.copy_(rounded(weight))
-        yield
-    finally:
-        with torch.no_grad():
-            for name, weight in kept.items():
-                module.get_parameter(name).copy_(weight)
-        set_rounding(module, bool(parts))
 
 
 def rotation(positions: Tensor, width: int) -> tuple[Tensor, Tensor]:

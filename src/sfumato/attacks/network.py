@@ -99,23 +99,24 @@ class Network(nn.Module):
             guess: `(n, dim)` the vectors of the hypotheses.
             tokens: `(n, length)` the hypotheses.
         """
-        places, width = self.sizes.positions, self.sizes.width
+        places, width, kind = self.sizes.positions, self.sizes.width, self.words.dtype
         scale = self.sizes.dim**0.5  # coordinates of about 1 instead of a unit vector's
         vectors, guess = vectors * scale, None if guess is None else guess * scale
         difference = torch.zeros_like(vectors) if guess is None else vectors - guess
+        told = torch.cat([vectors, difference], 1)
         parts = [vectors] if guess is None else [vectors, guess, difference]
         made = [
-            self.expand(turn(part)).view(-1, places, width) + self.place[index]
+            self.expand(turn(part.to(kind))).view(-1, places, width) + self.place[index]
             for index, (turn, part) in enumerate(zip(self.turn, parts, strict=False))
         ]
-        level = torch.stack([ratio, ratio**2, (ratio > 0).to(ratio.dtype)], 1) @ self.noise
+        level = torch.stack([ratio, ratio**2, (ratio > 0).to(ratio.dtype)], 1).to(kind) @ self.noise
         made[0] = made[0] + level.to(made[0].dtype)[:, None]
         positions = torch.arange(len(parts) * places, device=vectors.device)
         if tokens is not None:
             made.append(self.look_up(tokens, 1))
             own = torch.arange(tokens.shape[1], device=vectors.device) + self.hypothesis_start
             positions = torch.cat([positions, own])
-        return torch.cat(made, 1), positions, torch.cat([vectors, difference], 1)
+        return torch.cat(made, 1), positions, told.to(kind)
 
     def forward(
         self,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from sfumato.attacks.edits import likely_pieces, one_edit
 from sfumato.attacks.generate import Specials, write
 from sfumato.attacks.network import Network
 
@@ -28,6 +29,8 @@ class Search:
         branch: corrections written for each hypothesis in each round.
         first: hypotheses to begin with.
         heat: temperature of every text but the first of its kind, which is the likeliest.
+        polish: rounds of editing the best text at the end, one wordpiece each time, while that comes closer.
+        choices: wordpieces tried at each place of a text that is edited.
     """
 
     steps: int = 20
@@ -35,10 +38,17 @@ class Search:
     branch: int = 4
     first: int = 16
     heat: float = 0.7
+    polish: int = 0
+    choices: int = 8
+
+    @property
+    def compares(self) -> bool:
+        """Whether texts are embedded and compared at all, which needs the victim's encoder."""
+        return self.candidates > 1 or self.polish > 0
 
     @property
     def candidates(self) -> int:
-        """Texts that are embedded and compared for each vector."""
+        """Texts that are embedded and compared for each vector, before any is edited."""
         if self.steps == 0 and self.first <= 1:
             return 1
         start = max(self.first, 1) if self.beam > 1 or self.steps == 0 else 1
@@ -72,6 +82,8 @@ class Searcher:
         self.network, self.specials, self.encode = network, specials, encode
         device = next(network.parameters()).device
         self.generator = torch.Generator(device).manual_seed(seed)
+        self.compared = 0
+        """Texts embedded and compared so far."""
 
     @torch.no_grad()
     def run(self, targets: Tensor, ratio: Tensor, settings: Search, start: Tensor | None = None) -> Beam:
@@ -80,18 +92,52 @@ class Searcher:
         Where a single hypothesis is followed it may be given: wordpieces `(n, longest + 2)`.
         """
         if settings.beam == 1 and settings.steps:
-            return self._follow(targets, ratio, settings.steps, start)
-        beam = self._first(targets, ratio, settings)
-        for _ in range(settings.steps):
-            open_rows = (beam.cosines[:, 0] < EXACT).nonzero()[:, 0]
+            beam = self._follow(targets, ratio, settings.steps, start)
+        else:
+            beam = self._first(targets, ratio, settings)
+            for _ in range(settings.steps):
+                open_rows = (beam.cosines[:, 0] < EXACT).nonzero()[:, 0]
+                if not len(open_rows):
+                    break
+                part = self._round(targets[open_rows], ratio[open_rows], beam.rows(open_rows), settings)
+                beam.put(open_rows, part)
+        return self._polished(targets, ratio, beam, settings)
+
+    def _polished(self, targets: Tensor, ratio: Tensor, beam: Beam, settings: Search) -> Beam:
+        """Edit the best text of each vector for as long as one edit brings it closer."""
+        open_rows = torch.arange(len(targets), device=targets.device)
+        for _ in range(settings.polish):
+            open_rows = open_rows[beam.cosines[open_rows, 0] < EXACT]
             if not len(open_rows):
                 break
-            part = self._round(targets[open_rows], ratio[open_rows], beam.rows(open_rows), settings)
-            beam.put(open_rows, part)
+            before = beam.cosines[open_rows, 0]
+            self._edit(targets, ratio, beam, open_rows, settings.choices)
+            open_rows = open_rows[beam.cosines[open_rows, 0] > before + 1e-6]
         return beam
+
+    def _edit(self, targets: Tensor, ratio: Tensor, beam: Beam, which: Tensor, choices: int) -> None:
+        """Put the closest text one edit away in the place of the best, where it is closer."""
+        tokens, goals = beam.tokens[which, 0], targets[which]
+        likely = likely_pieces(self.network, goals, ratio[which], beam.vectors[which, 0], tokens, choices)
+        made, rows = one_edit(tokens, likely, self.specials)
+        if not len(made):
+            return
+        vectors = self.encode(made)
+        self.compared += len(made)
+        cosines = (vectors * goals[rows].to(vectors.dtype)).sum(1).float()
+        closest = torch.full((len(which),), -2.0, device=cosines.device)
+        closest = closest.scatter_reduce(0, rows, cosines, "amax")
+        numbers = torch.arange(len(made), device=rows.device)
+        winners = torch.where(cosines == closest[rows], numbers, len(made))
+        first = torch.full_like(which, len(made)).scatter_reduce(0, rows, winners, "amin")
+        chosen = first[closest > beam.cosines[which, 0]]
+        place = which[rows[chosen]]
+        beam.tokens[place, 0], beam.vectors[place, 0] = made[chosen], vectors[chosen].to(beam.vectors.dtype)
+        beam.cosines[place, 0] = cosines[chosen]
 
     def _embedded(self, tokens: Tensor, targets: Tensor) -> Beam:
         """Candidates `(n, k, length)` with their vectors and how close these come."""
+        self.compared += tokens.shape[0] * tokens.shape[1]
         vectors = self.encode(tokens.flatten(0, 1)).view(len(tokens), tokens.shape[1], -1)
         return Beam(tokens, vectors, torch.einsum("nkd,nd->nk", vectors, targets.to(vectors.dtype)).float())
 

@@ -80,7 +80,7 @@ class TextReader(Inverter):
         """
         rows = unit(as_vectors(vectors, dim=self.dim).astype(np.float32))
         searcher = None
-        if self.search.candidates > 1:
+        if self.search.compares:
             if self.embedder is None:
                 raise InputError("A search needs the victim's encoder. Found none. Give it as embedder=.")
             searcher = Searcher(self.network, self.specials, self.encode, self.seed)
