@@ -60,6 +60,12 @@ def test_a_search_comes_closer(reader, encoder, vectors):
     assert np.all(found.details["cosine"] >= cosines - 1e-4)
 
 
+def test_editing_comes_closer_still(reader, encoder, vectors):
+    found = ReadyMade(polish=2).fit().recover(vectors[:2])
+    alone = encoder.embed([str(row) for row in reader.recover(vectors[:2]).rows])
+    assert np.all(found.details["cosine"] >= np.vecdot(alone, vectors[:2]) - 1e-4)
+
+
 @pytest.mark.filterwarnings("ignore::sfumato.randomness.InsecureSeedWarning")
 def test_it_is_told_how_much_noise_there_is(vectors):
     noise = Laplace.from_noise_ratio(0.7, dim=384)

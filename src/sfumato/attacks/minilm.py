@@ -36,6 +36,7 @@ class ReadyMade(Attack):
     Args:
         steps: rounds of correction; 0 writes one text and looks no further, and needs no encoder.
         beam: hypotheses kept for each vector.
+        polish: rounds of editing the best text at the end, one wordpiece each time; about 200 embeddings a round.
         epochs: times it goes through the texts it is given, on freshly noised vectors.
         held_back: share of the texts held back for the control.
         device: such as "cpu" or "cuda"; a GPU when None and there is one.
@@ -43,6 +44,7 @@ class ReadyMade(Attack):
 
     steps: int = 0
     beam: int = 4
+    polish: int = 0
     epochs: float = 0.0
     batch: int = 64
     rate: float = 5e-4
@@ -60,6 +62,7 @@ class ReadyMade(Attack):
         """Check every field."""
         whole_number(self.steps, "steps", 0, 10_000)
         whole_number(self.beam, "beam", 1, 1024)
+        whole_number(self.polish, "polish", 0, 10_000)
         whole_number(self.batch, "batch", 1, 10**6)
         finite_number(self.epochs, "epochs", 0.0, 1e4)
         finite_number(self.rate, "rate", 1e-7, 1.0)
@@ -77,11 +80,11 @@ class ReadyMade(Attack):
         """Load the reader; texts, where there are any, are for the control and for practice."""
         reader = TextReader.load(model_path(), device=self.device)
         reader.seed = self.seed
-        if self.steps:
+        if self.steps or self.polish:
             reader.embedder = load_embedder("minilm")
-            reader.search = Search(
-                steps=self.steps, beam=self.beam, first=4 * self.beam if self.beam > 1 else 1
-            )
+            beam = self.beam if self.steps else 1
+            first = 4 * beam if beam > 1 else 1
+            reader.search = Search(steps=self.steps, beam=beam, first=first, polish=self.polish)
         known, clean = ([], None) if vectors is None or not len(texts) else checked(texts, vectors)
         if clean is not None:
             if clean.shape[1] != reader.dim:

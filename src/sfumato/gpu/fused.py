@@ -30,7 +30,7 @@ class Launch:
 
 ADD = Launch()
 ROWS = Launch()
-TURN_WARPS = 4
+TURN_WARPS = 2
 
 
 def chunk_rows(dim: int, device: torch.device) -> int:
