@@ -57,7 +57,9 @@ def _attention(device: torch.device) -> AbstractContextManager[None]:
     """On a GPU, without cuDNN's attention: that plans anew for every length, and each step has another."""
     if device.type != "cuda":
         return nullcontext()
-    return sdpa_kernel([SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH])
+    kinds = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
+    chosen: AbstractContextManager[None] = sdpa_kernel(kinds)
+    return chosen
 
 
 def _write(

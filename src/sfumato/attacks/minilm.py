@@ -36,7 +36,7 @@ class ReadyMade(Attack):
     Args:
         steps: rounds of correction; 0 writes one text and looks no further, and needs no encoder.
         beam: hypotheses kept for each vector.
-        polish: rounds of editing the best text at the end, one wordpiece each time; about 200 embeddings a round.
+        polish: rounds of editing the best text at the end, a wordpiece each time; some 200 embeddings each.
         epochs: times it goes through the texts it is given, on freshly noised vectors.
         held_back: share of the texts held back for the control.
         device: such as "cpu" or "cuda"; a GPU when None and there is one.

@@ -15,6 +15,7 @@ from sfumato.studies.scenes import SCENES
 from sfumato.studies.sfumato_concepts import many_concepts, what_the_floor_is
 
 GOAL_EXCESS, GOAL_KEPT = 0.05, 0.95
+NEIGHBOURS = "neighbours"
 EVERYTHING = (
     "laplace", "purkayastha", "gaussian", "projection", "sparse", "suppression", "leace", "removal",
     "random-word", "nearest-term", "quantised", "truncated", "rotation", "ironcore", "privrag",
@@ -42,15 +43,19 @@ def _scene(setting: Setting, scene: str, model: str, baselines: Sequence[str]) -
 
 
 def _strongest(setting: Setting, scene: str, model: str) -> Outcome:
-    """Every attack on the default protector."""
+    """Every attack on the default protector; where none learns to write, on neutral texts alone too."""
+    tables, findings = [], []
     with one_blas_thread():
         bench = Bench.of(SCENES[scene][0](setting.data), setting, model)
-        defence = bench.protectors()[0]
-        found = _attacks(bench, defence, written=model == "minilm")
-        keeps = bench.keeps(defence)
-    title = f"{bench.scene.name}, {_MODELS[model]}"
-    worst = max(found, key=lambda each: each.excess if each.excess is not None else -1.0)
-    return Outcome([_suite(title, found)], findings=[_goal(title, worst, keeps)])
+        default, _, neutral = bench.protectors()
+        writes = model == "minilm"
+        for defence in (default,) if writes else (default, neutral):
+            found = _attacks(bench, defence, written=writes)
+            title = f"{bench.scene.name}, {_MODELS[model]}: {defence.label}"
+            worst = max(found, key=lambda each: each.excess if each.excess is not None else -1.0)
+            tables.append(_suite(title, found))
+            findings.append(_goal(title, worst, bench.keeps(defence)))
+    return Outcome(tables, findings=findings)
 
 
 def _attacks(bench: Bench, defence: Defence, *, written: bool) -> list[Leakage | AttackRow]:
@@ -109,7 +114,7 @@ def _suite(title: str, attacks: Sequence[Leakage | AttackRow]) -> Table:
         )  # fmt: skip
     note = "Each attack beside its own control and floor; the mean of releases is what sticky noise prevents."
     return Table(
-        f"{title}: every attack on the default protector",
+        f"Every attack on {title}",
         ["attack", "control", "floor", "prior", "released", "excess"],
         rows,
         note,
@@ -122,8 +127,9 @@ def _goal(title: str, worst: Leakage | AttackRow, keeps: dict[str, Utility]) -> 
     low, high = worst.interval or (float("nan"), float("nan"))
     named = worst.attack if isinstance(worst, Leakage) else worst.name
     ours = f"{excess:.1%} [{low:.1%}, {high:.1%}] by {named}" if excess is not None else "undefined"
-    met = excess is not None and excess <= GOAL_EXCESS and min(kept.values()) >= GOAL_KEPT
-    short = [name for name, value in kept.items() if value < GOAL_KEPT]
+    gold = {name: value for name, value in kept.items() if name != NEIGHBOURS} or kept
+    met = excess is not None and excess <= GOAL_EXCESS and min(gold.values()) >= GOAL_KEPT
+    short = [name for name, value in gold.items() if value < GOAL_KEPT]
     causes = []
     if excess is not None and excess > GOAL_EXCESS:
         causes.append("the strongest attack still reads above the floor")
@@ -133,7 +139,7 @@ def _goal(title: str, worst: Leakage | AttackRow, keeps: dict[str, Utility]) -> 
         )
     return Finding(
         title,
-        "default protector, strongest of the attacks: excess at most 5 %, at least 95 % of use kept",
+        "strongest attack: excess at most 5 %, at least 95 % of use kept (neighbours where there is no gold)",
         "goal",
         ours + "; kept " + ", ".join(f"{name} {value:.1%}" for name, value in kept.items()),
         met,

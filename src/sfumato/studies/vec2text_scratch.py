@@ -100,7 +100,7 @@ def from_scratch(setting: Setting) -> Outcome:
     vectors, unseen = embedder.embed(texts), embedder.embed(attacked)
     setting.on_step("the decoder")
     wall, processor = monotonic(), process_time()
-    decoder = Decoder(seed=setting.seed, **setting.pick({}, {"epochs": 1.0})).fit(texts, vectors)
+    decoder = Decoder(seed=setting.seed, epochs=setting.pick(4.0, 1.0)).fit(texts, vectors)
     took = monotonic() - wall, process_time() - processor
     setting.on_step("the token classifier")
     started = monotonic(), process_time()
