@@ -98,7 +98,7 @@ def test_a_protector_is_told_from_no_protection(data, monkeypatch):
     parts = {part.name: part for part in load_study("sfumato").parts}
     (leaks,) = parts["location-wordllama"].run(Setting(data, quick=True)).tables
     outcome = parts["location-wordllama-attacks"].run(Setting(data, quick=True))
-    (attacks,) = outcome.tables
+    attacks, alone = outcome.tables
     rows = {row[0]: row for row in leaks.rows}
     control, floor = rows["clean vectors (control)"][1], rows["concept taken out of the text (floor)"][1]
     assert control.value > 0.9 > 0.5 > floor.value
@@ -106,8 +106,8 @@ def test_a_protector_is_told_from_no_protection(data, monkeypatch):
     weak = next(row for label, row in rows.items() if label.startswith("laplace"))
     assert weak[2].value > rows["protector, default"][2].value
     assert {row[0] for row in attacks.rows} >= {"tokens", "alignment, 1000 leaked"}
-    (finding,) = outcome.findings
-    assert "kept STS" in finding.ours
-    assert finding.same is (
-        max(row[5].value for row in attacks.rows) <= 0.05 and "below" not in finding.cause
-    )
+    assert len(alone.rows) == len(attacks.rows) - 1  # nothing to average without noise
+    for table, finding in zip(outcome.tables, outcome.findings, strict=True):
+        assert "kept STS" in finding.ours
+        strongest = max(row[5].value for row in table.rows)
+        assert finding.same is (strongest <= 0.05 and "below" not in finding.cause)

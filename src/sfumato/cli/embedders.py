@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from rich.table import Table
-
-from sfumato.cli.output import JsonOption, console, write_json
+from sfumato.cli.listing import records, show
+from sfumato.cli.output import JsonOption, write_json
 from sfumato.embedders import EMBEDDERS
 
 NAME = "embedders"
@@ -20,30 +17,8 @@ _WRITTEN = {
 }
 
 
-def rows() -> list[dict[str, Any]]:
-    """One record an embedder."""
-    return [
-        {
-            "name": entry.name,
-            "written": _WRITTEN.get(entry.name, entry.name),
-            "summary": entry.summary,
-            "installed": EMBEDDERS.installed(entry.name),
-            "install": EMBEDDERS.install_line(entry.name),
-            "class": entry.target.replace(":", "."),
-        }
-        for entry in EMBEDDERS
-    ]
-
-
 def command(json: JsonOption = None) -> None:
     """List the embedders, how each is named, and whether it is installed."""
-    found = rows()
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("embedder", "does", "written as", "installed"):
-        table.add_column(column, overflow="fold")
-    for row in found:
-        state = "yes" if row["installed"] else row["install"]
-        # Brackets in an install line are not markup.
-        table.add_row(row["name"], row["summary"], row["written"], state.replace("[", "\\["))
-    console().print(table)
+    found = records(EMBEDDERS, _WRITTEN)
+    show(found, "embedder", "does")
     write_json(json, {"embedders": found})

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from rich.table import Table
-
-from sfumato.cli.output import JsonOption, console, write_json
+from sfumato.cli.listing import records, show
+from sfumato.cli.output import JsonOption, write_json
 from sfumato.stores.opening import STORES
 
 NAME = "stores"
@@ -22,30 +19,8 @@ _WRITTEN = {
 }
 
 
-def rows() -> list[dict[str, Any]]:
-    """One record a store."""
-    return [
-        {
-            "name": entry.name,
-            "written": _WRITTEN[entry.name],
-            "summary": entry.summary,
-            "installed": STORES.installed(entry.name),
-            "install": STORES.install_line(entry.name),
-            "class": entry.target.replace(":", "."),
-        }
-        for entry in STORES
-    ]
-
-
 def command(json: JsonOption = None) -> None:
     """List the stores, how each is addressed, and whether it is installed."""
-    found = rows()
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("store", "is", "written as", "installed"):
-        table.add_column(column, overflow="fold")
-    for row in found:
-        state = "yes" if row["installed"] else row["install"]
-        # Brackets in an install line are not markup.
-        table.add_row(row["name"], row["summary"], row["written"], state.replace("[", "\\["))
-    console().print(table)
+    found = records(STORES, _WRITTEN)
+    show(found, "store", "is")
     write_json(json, {"stores": found})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,9 +12,9 @@ from numpy.typing import NDArray
 from sfumato import artifacts
 from sfumato.errors import ArtifactError, ParameterError
 from sfumato.files import PathLike
-from sfumato.stores.base import Store
 from sfumato.stores.distances import distances, nearest
-from sfumato.stores.rows import Hit, Metadata, Metric, Rows, Scalar, Vectors, checked_metric
+from sfumato.stores.local import LocalStore
+from sfumato.stores.rows import Hit, Metadata, Metric, Scalar, Vectors, checked_metric
 from sfumato.stores.table import Table
 
 KIND = "faiss-store"
@@ -25,14 +24,13 @@ _FEW = 2000
 """A filter that leaves so few rows is answered by looking at each: a graph would lose its way."""
 
 
-class Faiss(Store):
+class Faiss(LocalStore):
     """Rows in a FAISS index in memory; loaded from a folder, and saved to it by `flush` and `close`.
 
     With `cosine` vectors are kept at unit length.
     """
 
     name = "faiss"
-    durable = False
 
     def __init__(
         self, path: PathLike, *, metric: Metric | None = None, index: str | None = None, create: bool = True
@@ -43,9 +41,7 @@ class Faiss(Store):
         self._faiss: Any = importlib.import_module("faiss")
         self.path = Path(path)
         self.kind: str = index or "flat"
-        self._table = Table()
         self._index: Any = None
-        self._changed = False
         if self.path.exists():
             self._load(metric, index)
         elif not create:
@@ -136,36 +132,10 @@ class Faiss(Store):
         order = np.lexsort((places, found))
         return self._hits(places[order], found[order])
 
-    def _hits(self, places: Any, found: Any) -> list[Hit]:
-        return [
-            Hit(self._table.ids[at], float(distance), dict(self._table.metadata[at]))
-            for at, distance in zip(places, found, strict=True)
-        ]
-
     def _stored(self, places: Any) -> Vectors:
         if not len(places):
             return np.empty((0, self.dim or 0), np.float32)
         return np.asarray(self._index.reconstruct_batch(np.asarray(places, np.int64)), np.float32)
-
-    def _get(self, ids: list[str]) -> Rows:
-        return self._at(self._table.places(ids))
-
-    def _at(self, places: list[int]) -> Rows:
-        table = self._table
-        fields = [dict(table.metadata[at]) for at in places]
-        return Rows([table.ids[at] for at in places], self._stored(places), fields)
-
-    def _delete(self, ids: list[str]) -> None:
-        self._table.kill(ids)
-        self._changed = True
-
-    def _batches(self, size: int) -> Iterator[Rows]:
-        places = self._table.alive().tolist()
-        for start in range(0, len(places), size):
-            yield self._at(places[start : start + size])
-
-    def _count(self) -> int:
-        return len(self._table)
 
     def _compact(self) -> None:
         """Build the index again without the rows that are gone."""

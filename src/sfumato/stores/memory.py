@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,28 +10,25 @@ import numpy as np
 from sfumato import artifacts
 from sfumato.errors import ArtifactError
 from sfumato.files import PathLike
-from sfumato.stores.base import Store
 from sfumato.stores.distances import nearest
-from sfumato.stores.rows import Hit, Metadata, Metric, Rows, Scalar, Vectors, checked_metric
+from sfumato.stores.local import LocalStore
+from sfumato.stores.rows import Hit, Metadata, Metric, Scalar, Vectors, checked_metric
 from sfumato.stores.table import Table
 
 KIND = "memory-store"
 
 
-class Memory(Store):
+class Memory(LocalStore):
     """Rows in memory; with a path they are loaded from there, and saved by `flush` and `close`."""
 
     name = "memory"
-    durable = False
 
     def __init__(
         self, path: PathLike | None = None, *, metric: Metric | None = None, create: bool = True
     ) -> None:
         super().__init__("memory:" if path is None else f"memory:{path}", metric)
         self.path = None if path is None else Path(path)
-        self._table = Table()
         self._vectors = np.empty((0, 0), np.float32)
-        self._changed = False
         if self.path is not None and self.path.exists():
             self._load(self.path, metric)
         elif not create:
@@ -73,35 +69,12 @@ class Memory(Store):
     def _search(self, vectors: Vectors, k: int, allowed: dict[str, list[Scalar]]) -> list[list[Hit]]:
         rows = self._table.alive(allowed)
         return [
-            [
-                Hit(self._table.ids[at], float(distance), dict(self._table.metadata[at]))
-                for at, distance in zip(rows[places], found, strict=True)
-            ]
+            self._hits(rows[places], found)
             for places, found in nearest(vectors, self._vectors[rows], self.metric, k)
         ]
 
-    def _get(self, ids: list[str]) -> Rows:
-        return self._at(self._table.places(ids))
-
-    def _at(self, places: list[int]) -> Rows:
-        table = self._table
-        return Rows(
-            [table.ids[at] for at in places],
-            np.array(self._vectors[places]).reshape(len(places), self.dim or 0),
-            [dict(table.metadata[at]) for at in places],
-        )
-
-    def _delete(self, ids: list[str]) -> None:
-        self._table.kill(ids)
-        self._changed = True
-
-    def _batches(self, size: int) -> Iterator[Rows]:
-        places = self._table.alive().tolist()
-        for start in range(0, len(places), size):
-            yield self._at(places[start : start + size])
-
-    def _count(self) -> int:
-        return len(self._table)
+    def _stored(self, places: Any) -> Vectors:
+        return np.array(self._vectors[places]).reshape(len(places), self.dim or 0)
 
     def _compact(self) -> None:
         self._vectors = self._vectors[self._table.alive()]
