@@ -76,16 +76,18 @@ def diseases_in_notes(data: Path) -> Scene:
 
 
 def people_in_news(data: Path) -> Scene:
-    """Surnames in the news of CoNLL-2003; of use to find what was near."""
-    texts: dict[str, None] = {}
+    """Surnames in the news of CoNLL-2003; of use to tell what else a sentence names."""
+    texts: dict[str, str] = {}
     names: Counter[str] = Counter()
     for row in rows(data, "conll2003", "conll2003"):
         if len(row["text"].split()) < 6:
             continue
-        texts.setdefault(row["text"], None)
+        others = sorted({span["label"] for span in row["spans"]} - {"PER"})
+        texts.setdefault(row["text"], " and ".join(others) or "nothing")
         names.update(span["value"].split()[-1] for span in row["spans"] if span["label"] == "PER")
     often = sorted(name for name, count in names.items() if count >= 6 and name.isalpha() and len(name) > 2)
-    return Scene("person, CoNLL-2003", Concept.from_terms("person", often), list(texts))
+    concept = Concept.from_terms("person", often)
+    return Scene("person, CoNLL-2003", concept, list(texts), labels=list(texts.values()))
 
 
 SCENES: dict[str, tuple[Callable[[Path], Scene], Sequence[str]]] = {
