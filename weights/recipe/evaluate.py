@@ -27,11 +27,13 @@ SPECIALS = Specials(pad=0, begin=101, end=102)
 GREEDY = Search(steps=0, beam=1, first=1)
 CLEAN = {
     "greedy": GREEDY,
+    "likeliest of 4": Search(steps=0, beam=1, first=1, likeliest=4),
     "beam 4, 20 steps": Search(steps=20),
     "best of 336": Search(steps=0, beam=1, first=336, heat=0.8),
     "best of 16": Search(steps=0, beam=1, first=16, heat=0.5),
     "best of 64": Search(steps=0, beam=1, first=64),
     "1 step": Search(steps=1, beam=1),
+    "1 step from the likeliest of 4": Search(steps=1, beam=1, likeliest=4),
     "5 steps": Search(steps=5, beam=1),
     "20 steps": Search(steps=20, beam=1),
     "beam 4, 1 step": Search(steps=1),
@@ -55,11 +57,13 @@ class Reading:
         self.apart = torch.from_numpy(kept["apart"].astype(np.int64)[: options.limit]).to(self.device)
         self.encode = Encoder(options.data / "minilm.safetensors", self.device)
         self.network = Network(Sizes(384, 30522))
-        self.network.load_state_dict(
-            {key: value.float() for key, value in load_file(options.weights).items()}
-        )
-        if not options.full:
-            unpack(self.network, pack(self.network))
+        weights = load_file(options.weights)
+        if any(key.endswith(".bits") for key in weights):
+            unpack(self.network, {key: value.numpy() for key, value in weights.items()})
+        else:
+            self.network.load_state_dict({key: value.float() for key, value in weights.items()})
+            if not options.full:
+                unpack(self.network, pack(self.network))
         kind = torch.bfloat16 if self.device == "cuda" else torch.float32
         self.network.to(self.device, kind).eval()
         self.found: dict[str, np.ndarray] = {}

@@ -49,11 +49,11 @@ def write(
     `ratio` is the noise ratio of each vector; with hypotheses (`tokens`) and their vectors (`guess`) it
     corrects; temperature 0 takes the likeliest wordpiece each time.
     """
-    with _attention(vectors.device):
+    with steady_attention(vectors.device):
         return _write(network, specials, vectors, ratio, guess, tokens, temperatures, generator)
 
 
-def _attention(device: torch.device) -> AbstractContextManager[None]:
+def steady_attention(device: torch.device) -> AbstractContextManager[None]:
     """On a GPU, without cuDNN's attention: that plans anew for every length, and each step has another."""
     if device.type != "cuda":
         return nullcontext()
@@ -93,6 +93,7 @@ def _write(
         ended = current == specials.end if at else torch.zeros_like(chosen, dtype=torch.bool)
         if at == longest:
             chosen = torch.full_like(chosen, specials.end)
+            gain = scores.float().log_softmax(-1)[:, specials.end]
         chosen = torch.where(ended, specials.end, chosen)
         out[rows, at + 1] = torch.where(ended, specials.pad, chosen)
         total[rows] += torch.where(ended, 0.0, gain)

@@ -36,6 +36,7 @@ class ReadyMade(Attack):
     Args:
         steps: rounds of correction; 0 writes one text and looks no further, and needs no encoder.
         beam: hypotheses kept for each vector.
+        likeliest: texts followed at once while one is written, of which the likeliest stays; 1 is faster.
         polish: rounds of editing the best text at the end, a wordpiece each time; some 200 embeddings each.
         epochs: times it goes through the texts it is given, on freshly noised vectors.
         held_back: share of the texts held back for the control.
@@ -44,6 +45,7 @@ class ReadyMade(Attack):
 
     steps: int = 0
     beam: int = 4
+    likeliest: int = 4
     polish: int = 0
     epochs: float = 0.0
     batch: int = 64
@@ -62,6 +64,7 @@ class ReadyMade(Attack):
         """Check every field."""
         whole_number(self.steps, "steps", 0, 10_000)
         whole_number(self.beam, "beam", 1, 1024)
+        whole_number(self.likeliest, "likeliest", 1, 1024)
         whole_number(self.polish, "polish", 0, 10_000)
         whole_number(self.batch, "batch", 1, 10**6)
         finite_number(self.epochs, "epochs", 0.0, 1e4)
@@ -80,11 +83,13 @@ class ReadyMade(Attack):
         """Load the reader; texts, where there are any, are for the control and for practice."""
         reader = TextReader.load(model_path(), device=self.device)
         reader.seed = self.seed
-        if self.steps or self.polish:
+        beam = self.beam if self.steps else 1
+        first = 4 * beam if beam > 1 else 1
+        reader.search = Search(
+            steps=self.steps, beam=beam, first=first, likeliest=self.likeliest, polish=self.polish
+        )
+        if reader.search.compares:
             reader.embedder = load_embedder("minilm")
-            beam = self.beam if self.steps else 1
-            first = 4 * beam if beam > 1 else 1
-            reader.search = Search(steps=self.steps, beam=beam, first=first, polish=self.polish)
         known, clean = ([], None) if vectors is None or not len(texts) else checked(texts, vectors)
         if clean is not None:
             if clean.shape[1] != reader.dim:

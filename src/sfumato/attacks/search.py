@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from sfumato.attacks.beam import likeliest
 from sfumato.attacks.edits import likely_pieces, one_edit
-from sfumato.attacks.generate import Specials, write
+from sfumato.attacks.generate import Specials, Written, write
 from sfumato.attacks.network import Network
 
 Encode = Callable[[Tensor], Tensor]
@@ -29,6 +30,8 @@ class Search:
         branch: corrections written for each hypothesis in each round.
         first: hypotheses to begin with.
         heat: temperature of every text but the first of its kind, which is the likeliest.
+        likeliest: texts followed at once while the first hypothesis is written, of which the likeliest stays;
+            1 takes the likeliest wordpiece each time. For a search that begins with one hypothesis.
         polish: rounds of editing the best text at the end, one wordpiece each time, while that comes closer.
         choices: wordpieces tried at each place of a text that is edited.
     """
@@ -38,6 +41,7 @@ class Search:
     branch: int = 4
     first: int = 16
     heat: float = 0.7
+    likeliest: int = 1
     polish: int = 0
     choices: int = 8
 
@@ -92,7 +96,7 @@ class Searcher:
         Where a single hypothesis is followed it may be given: wordpieces `(n, longest + 2)`.
         """
         if settings.beam == 1 and settings.steps:
-            beam = self._follow(targets, ratio, settings.steps, start)
+            beam = self._follow(targets, ratio, settings, start)
         else:
             beam = self._first(targets, ratio, settings)
             for _ in range(settings.steps):
@@ -145,6 +149,9 @@ class Searcher:
         return [0.0] + [heat] * (count - 1)
 
     def _first(self, targets: Tensor, ratio: Tensor, settings: Search) -> Beam:
+        if settings.first <= 1 and settings.beam == 1:
+            one = hypothesis(self.network, self.specials, targets, ratio, settings.likeliest).tokens
+            return self._embedded(one[:, None], targets)
         heats = self._heats(max(settings.first, settings.beam), settings.heat)
         written = write(
             self.network,
@@ -182,13 +189,13 @@ class Searcher:
         )
         return best(pool, settings.beam)
 
-    def _follow(self, targets: Tensor, ratio: Tensor, steps: int, start: Tensor | None) -> Beam:
+    def _follow(self, targets: Tensor, ratio: Tensor, settings: Search, start: Tensor | None) -> Beam:
         """Correct one hypothesis greedily; it moves on each time, and the closest one seen is kept."""
         if start is None:
-            start = write(self.network, self.specials, targets, ratio=ratio).tokens
+            start = hypothesis(self.network, self.specials, targets, ratio, settings.likeliest).tokens
         current = self._embedded(start[:, None], targets)
         kept = current
-        for _ in range(steps):
+        for _ in range(settings.steps):
             current = self._embedded(self._corrected(targets, ratio, current, [0.0]), targets)
             pool = Beam(
                 torch.cat([kept.tokens, current.tokens], 1),
@@ -197,6 +204,15 @@ class Searcher:
             )
             kept = best(pool, 1)
         return kept
+
+
+def hypothesis(network: Network, specials: Specials, vectors: Tensor, ratio: Tensor, width: int) -> Written:
+    """One text a vector: the likeliest wordpiece each time, or the likeliest of `width` texts."""
+    if width <= 1:
+        greedy: Written = write(network, specials, vectors, ratio=ratio)
+        return greedy
+    found: Written = likeliest(network, specials, vectors, width, ratio=ratio)
+    return Written(found.tokens[::width], found.scores[::width])
 
 
 def best(pool: Beam, width: int) -> Beam:

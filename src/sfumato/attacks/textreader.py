@@ -14,14 +14,14 @@ from sfumato import artifacts
 from sfumato.arrays import as_vectors
 from sfumato.artifacts import PathLike
 from sfumato.attacks.base import Control, Embeds, Inverter, Recovered, Vectors
-from sfumato.attacks.generate import Specials, write
+from sfumato.attacks.generate import Specials
 from sfumato.attacks.hf_reader import without_noise
 from sfumato.attacks.hf_training import autocast, chosen_device
 from sfumato.attacks.likelihood import Victim, inputs_of
 from sfumato.attacks.network import Network, Sizes
 from sfumato.attacks.quantise import Arrays, pack, unpack
 from sfumato.attacks.scores import token_f1
-from sfumato.attacks.search import Search, Searcher
+from sfumato.attacks.search import Search, Searcher, hypothesis
 from sfumato.attacks.victim import pack_victim, unpack_victim
 from sfumato.attacks.wordpieces import Wordpieces
 from sfumato.embedders import load_embedder
@@ -99,7 +99,7 @@ class TextReader(Inverter):
         told = torch.full((len(part),), self.ratio, device=device)
         with autocast(device):
             if searcher is None:
-                written = write(self.network, self.specials, part, ratio=told)
+                written = hypothesis(self.network, self.specials, part, told, self.search.likeliest)
                 return written.tokens, written.scores
             beam = searcher.run(part, told, self.search)
             return beam.tokens[:, 0], beam.cosines[:, 0]
