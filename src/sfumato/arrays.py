@@ -94,6 +94,20 @@ def as_vectors(vectors: Any, *, dim: int | None = None) -> FloatArray:
         return array if array.dtype == wanted else array.astype(wanted)
 
 
+def tensor_rows(vectors: Any, *, dim: int | None = None) -> Any | None:
+    """Return a torch tensor that keeps the same rules, where it is; None for whatever is not a tensor.
+
+    None too for a device without float64, whose tensors `as_vectors` takes to the host.
+    """
+    if type(vectors).__module__.partition(".")[0] != "torch" or vectors.device.type not in ("cpu", "cuda"):
+        return None
+    if str(vectors.layout) != "torch.strided" or vectors.is_quantized:
+        raise VectorError(f"Vectors must be in a dense tensor. Found {vectors.layout}, {vectors.dtype}.")
+    # The rules look at shape and type, and a tensor without rows has both.
+    as_vectors(vectors[:0] if vectors.ndim else vectors, dim=dim)
+    return vectors.detach()
+
+
 def _refuse(array: FloatArray, good: NDArray[np.bool_], offset: int, largest: float) -> None:
     row = int(np.argmin(good))
     wide = array[row].astype(np.float64)

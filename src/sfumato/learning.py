@@ -165,7 +165,7 @@ def _embed_pairs(pairs: Pairs, encoder: Embedder, step: Callable[[str, int], obj
     return embed("with the concept", pairs.plus), embed("without it", pairs.minus), substitutes
 
 
-def _moves(plus: Any, minus: Any, substitutes: Any) -> Floats:
+def _moves(plus: Any, minus: Any, substitutes: Any) -> Any:
     """Substitutions show how terms differ, which attackers read; removals serve where there are none."""
     return differences(plus, minus) if substitutes is None else differences(plus, substitutes)
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 
+from sfumato.attacks import placed
 from sfumato.attacks.corrector import Corrector
 from sfumato.attacks.decoder import Decoder
 from sfumato.attacks.textreader import TextReader
@@ -58,6 +60,38 @@ def test_noise_is_learned(decoded):
         for rows in (adapted.recover(released).rows, decoded.recover(released).rows)
     ]
     assert words[0] > words[1]
+
+
+@pytest.fixture
+def drawn(monkeypatch) -> list[torch.Tensor]:
+    """The way of a GPU, tried on the CPU; lists the rows that were noised as tensors."""
+    rows = []
+    true = placed.release_tensor
+    monkeypatch.setattr(placed, "NOISED_ON", ("cpu",))
+    monkeypatch.setattr(
+        placed, "release_tensor", lambda victim, own, source: [rows.append(own), true(victim, own, source)][1]
+    )
+    return rows
+
+
+@pytest.mark.filterwarnings("ignore::sfumato.randomness.InsecureSeedWarning")
+def test_noise_is_drawn_where_the_network_is(drawn, decoded):
+    noise, clean = Laplace.from_noise_ratio(0.8, dim=32), ENCODER.embed(OWN)
+    settings = {**SMALL, "device": "cpu"}
+    adapted = Decoder(**settings, epochs=10).fit(OWN, clean, noise)
+    assert len(drawn) == 5 and all(own is drawn[0] for own in drawn)
+    released = noise.privatize(ENCODER.embed(UNSEEN), 3)
+    words = [
+        np.mean([len(set(a.split()) & set(str(b).split())) / 4 for a, b in zip(UNSEEN, rows, strict=True)])
+        for rows in (adapted.recover(released).rows, decoded.recover(released).rows)
+    ]
+    assert words[0] > words[1]
+    same = Decoder(**settings, epochs=2).fit(OWN, clean)
+    assert same.control.value > 0.4
+    drawn.clear()
+    attack = Corrector(**settings, embedder=ENCODER, epochs=2, corrections=2, steps=1, beam=1)
+    assert attack.fit(OWN[:60], clean[:60], noise).control is not None
+    assert len({len(own) for own in drawn}) == 2
 
 
 def test_releases_of_another_dimension_are_read_or_refused():

@@ -13,7 +13,7 @@ import transformers
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 from sfumato import artifacts
-from sfumato.attacks import ATTACKS, hf_models
+from sfumato.attacks import ATTACKS, hf_models, placed
 from sfumato.attacks.base import held_back
 from sfumato.attacks.hf_pieces import Pieces, padded
 from sfumato.attacks.hf_prefix import PrefixModel
@@ -381,3 +381,17 @@ def test_a_tokenizer_without_an_end_is_refused(tmp_path):
     file.write_text(json.dumps(found))
     with pytest.raises(ArtifactError, match="end-of-text"):
         Pieces.of(hf_models.load_tokenizer(hf_models.Local("here", tmp_path)))
+
+
+def test_noise_may_be_drawn_where_the_network_is(llama, monkeypatch):
+    """The way of a GPU, tried on the CPU."""
+    drawn, true = [], placed.release_tensor
+    monkeypatch.setattr(placed, "NOISED_ON", ("cpu",))
+    monkeypatch.setattr(
+        placed,
+        "release_tensor",
+        lambda victim, own, source: [drawn.append(own), true(victim, own, source)][1],
+    )
+    made = settings(llama, epochs=2, device="cpu").fit(TEXTS, embed(TEXTS), Gaussian(sigma=0.05))
+    assert made.control is not None
+    assert [len(own) for own in drawn].count(len(TEXTS) - len(held_back(len(TEXTS), 0.2, 0)[1])) >= 2

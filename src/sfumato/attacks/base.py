@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.arrays import as_vectors
+from sfumato.arrays import as_vectors, tensor_rows
 from sfumato.artifacts import PathLike
 from sfumato.errors import InputError
 from sfumato.mechanisms import Mechanism
@@ -20,7 +20,7 @@ from sfumato.randomness import InsecureSeedWarning, Source, generator
 
 Vectors = NDArray[np.float32]
 Release = Callable[[Vectors], Vectors]
-"""Clean vectors in, one fresh release of each out."""
+"""Clean vectors in, one fresh release of each out; a tensor on a device gives one there."""
 OnStep = Callable[[str, float], object]
 """Called with what is going on and which share of it is done, to move a progress bar."""
 
@@ -124,24 +124,42 @@ def fresh_releases(mechanism: Mechanism | Protector | None, seed: int | None = N
         with warnings.catch_warnings():  # this noise protects nobody: it is the attacker's own
             warnings.simplefilter("ignore", InsecureSeedWarning)
             source = Source.seeded(seed)
-    if isinstance(mechanism, Mechanism):
-        return lambda vectors: mechanism.privatize(vectors, source)
-    known = Protector(
-        mechanism.mechanism, background=mechanism.background, normalise=mechanism.normalise, neutral=0
-    )
-    return lambda vectors: known.protect(vectors, rng=source)
+    known = mechanism
+    if isinstance(mechanism, Protector):
+        known = Protector(
+            mechanism.mechanism, background=mechanism.background, normalise=mechanism.normalise, neutral=0
+        )
+
+    def release(vectors: Any) -> Any:
+        if not isinstance(vectors, np.ndarray) and tensor_rows(vectors) is not None:
+            from sfumato.attacks.placed import release_tensor
+
+            return release_tensor(known, vectors, source)
+        return release_array(known, vectors, source)
+
+    return release
+
+
+def release_array(victim: Mechanism | Protector, vectors: Any, source: object) -> Vectors:
+    """One release of every row, drawn on the CPU."""
+    if isinstance(victim, Mechanism):
+        return victim.privatize(vectors, source)
+    return victim.protect(vectors, rng=source)
 
 
 def checked(texts: Sequence[str], vectors: Any) -> tuple[list[str], Vectors]:
     """Texts and as many vectors, or refuse them."""
+    array = as_vectors(vectors).astype(np.float32)
+    return as_many(texts, len(array)), array
+
+
+def as_many(texts: Sequence[str], count: int) -> list[str]:
+    """Return `count` texts as a list, or refuse them."""
     if isinstance(texts, str):
         raise InputError("`texts` must be a list of texts. Found a single text.")
-    array = as_vectors(vectors).astype(np.float32)
-    if len(texts) != len(array):
-        raise InputError(
-            f"There must be one text a vector. Found {len(texts)} texts and {len(array)} vectors."
-        )
-    return list(texts), array
+    if len(texts) != count:
+        raise InputError(f"There must be one text a vector. Found {len(texts)} texts and {count} vectors.")
+    return list(texts)
 
 
 def held_back(count: int, share: float, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

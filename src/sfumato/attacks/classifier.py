@@ -17,6 +17,7 @@ from sfumato.attacks.base import (
     Attack,
     Embeds,
     OnStep,
+    Vectors,
     checked,
 )
 from sfumato.attacks.lesson import Job, Lesson, split_texts, train_all
@@ -62,6 +63,8 @@ class TokenClassifier(Attack):
     """Share of the texts kept back to calibrate and choose by; near-duplicates stay together."""
     control: bool = True
     """Whether an attack on noised vectors is fitted to clean ones as well, to show that it works at all."""
+    device: str | None = None
+    """Such as "cuda": noise and networks then stay on it; None for the CPU, with noise drawn by numpy."""
     seed: int = 0
 
     name: ClassVar[str] = "tokens"
@@ -86,6 +89,8 @@ class TokenClassifier(Attack):
         finite_number(self.dropout, "dropout", 0.0, 0.95)
         finite_number(self.weight_decay, "weight_decay", 0.0, 10.0)
         finite_number(self.held_back, "held_back", 0.01, 0.5)
+        if self.device is not None and not isinstance(self.device, str):
+            raise ParameterError(f"`device` must be a name or None. Found {type(self.device).__name__}.")
         if self.inputs not in ("auto", *get_args(Inputs)):
             known = ", ".join(("auto", *get_args(Inputs)))
             raise ParameterError(f"`inputs` must be one of {known}. Found {self.inputs!r:.40}.")
@@ -111,7 +116,7 @@ class TokenClassifier(Attack):
     def _lesson(
         self, texts: Sequence[str], vectors: Any, victim: Mechanism | Protector | None, on_step: OnStep | None
     ) -> Lesson:
-        known, clean = checked(texts, vectors)
+        known, clean = self._checked(texts, vectors)
         if len(known) < _SMALLEST:
             raise InputError(f"The classifier needs at least {_SMALLEST} texts. Found {len(known)}.")
         rng = generator(self.seed)
@@ -130,15 +135,32 @@ class TokenClassifier(Attack):
             if made and self.embedder is not None:
                 if on_step is not None:
                     on_step("embedding other terms", 0.0)
-                rows = np.concatenate([rows, np.asarray(self.embedder.embed(made), np.float32)])
+                rows = _joined(rows, np.asarray(self.embedder.embed(made), np.float32))
                 labels = np.concatenate([labels, vocabulary.table(vocabulary.find(made))])
-        return Lesson(vocabulary, rows, labels, clean[keep], held[keep], victim, self.seed)
+        tested = clean[keep] if self.device is None else clean[keep].cpu().numpy()
+        return Lesson(vocabulary, rows, labels, tested, held[keep], victim, self.seed)
+
+    def _checked(self, texts: Sequence[str], vectors: Any) -> tuple[list[str], Any]:
+        if self.device is None:
+            return checked(texts, vectors)
+        from sfumato.attacks.placed import checked_on, place
+
+        return checked_on(texts, vectors, place(self.device))
 
     def _substitutes(self, vocabulary: Vocabulary, texts: list[str], rng: np.random.Generator) -> list[str]:
         concept = vocabulary.concept
         if self.embedder is None or concept is None or concept.swap is None or len(vocabulary.terms) < 2:
             return []
         return [concept.substitute(text, rng) for _ in range(self.copies) for text in texts]
+
+
+def _joined(rows: Any, more: Vectors) -> Any:
+    """Rows and more of them, where the first are."""
+    if isinstance(rows, np.ndarray):
+        return np.concatenate([rows, more])
+    import torch
+
+    return torch.cat([rows, torch.from_numpy(more).to(rows.device)])
 
 
 LINEAR: dict[str, Any] = {"hidden": (), "inputs": "white", "dropout": 0.0}

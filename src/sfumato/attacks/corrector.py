@@ -15,6 +15,7 @@ from sfumato.attacks.base import Embeds, OnStep, Vectors, checked, fresh_release
 from sfumato.attacks.decoder import Decoder
 from sfumato.attacks.generate import write
 from sfumato.attacks.hf_training import chosen_device, seeded
+from sfumato.attacks.placed import rows_on
 from sfumato.attacks.search import Search
 from sfumato.attacks.textreader import TextReader, unit
 from sfumato.attacks.training import Batch
@@ -89,15 +90,17 @@ class Corrector(Decoder):
         tokens = pieces.encode(learned, self.longest)
         own, _ = held_back(len(training), self.honest, self.seed + 1)
         random = generator(self.seed)
-        with seeded(self.seed, chosen_device(self.device)):
+        device = chosen_device(self.device)
+        with seeded(self.seed, device):
+            every = rows_on(clean[training], device)
             pupil = self.pupil(pieces, tokens[own], clean[training[own]])
             reader = TextReader(pupil.network, pieces, embedder=encoder, search=self.search, seed=self.seed)
 
             def lesson(release: Callable[[Vectors], Vectors], often: float, what: str) -> None:
-                base = pupil.texts(tokens[own], lambda: release(clean[training[own]]), pieces.pad)
+                base = pupil.texts(tokens[own], lambda: release(every[own]), pieces.pad)
                 pupil.teach(base, often * self.epochs, random, f"{what}: writing", on_step)
                 if self.steps:
-                    both = self._both(pupil, reader, base, tokens, lambda: release(clean[training]))
+                    both = self._both(pupil, reader, base, tokens, lambda: release(every))
                     pupil.teach(both, often * self.corrections, random, f"{what}: correcting", on_step)
 
             lesson(lambda rows: rows, 1.0, "clean vectors")

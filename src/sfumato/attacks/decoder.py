@@ -13,6 +13,7 @@ from sfumato.arrays import finite_number, whole_number
 from sfumato.attacks.base import Attack, OnStep, Vectors, checked, fresh_releases, held_back
 from sfumato.attacks.hf_training import chosen_device, seeded
 from sfumato.attacks.network import Network, Sizes
+from sfumato.attacks.placed import rows_on
 from sfumato.attacks.textreader import TextReader
 from sfumato.attacks.training import Trainer
 from sfumato.attacks.wordpieces import SPECIAL, Tokens, Wordpieces
@@ -89,16 +90,18 @@ class Decoder(Attack):
         release = fresh_releases(mechanism, self.seed)
         same = release(clean[:1]).shape[1] == clean.shape[1]
         random = generator(self.seed)
-        with seeded(self.seed, chosen_device(self.device)):
+        device = chosen_device(self.device)
+        with seeded(self.seed, device):
             start = clean[training] if same else release(clean[training])
+            rows = rows_on(clean[training], device)
             pupil = self.pupil(pieces, tokens, start)
             reader = TextReader(pupil.network, pieces, seed=self.seed)
             if same:
-                epochs = pupil.texts(tokens, lambda: clean[training], pieces.pad)
+                epochs = pupil.texts(tokens, lambda: rows, pieces.pad)
                 pupil.teach(epochs, self.epochs, random, "learning to write", on_step)
                 reader.measure([known[row] for row in test], clean[test])
             # Where there is no noise too: an attack and its control have to be trained as long as each other.
-            noised = pupil.texts(tokens, lambda: release(clean[training]), pieces.pad)
+            noised = pupil.texts(tokens, lambda: release(rows), pieces.pad)
             often = self.epochs / 2 if same else self.epochs
             pupil.teach(noised, often, random, "learning the noise", on_step)
             if mechanism is None:

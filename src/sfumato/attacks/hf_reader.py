@@ -101,7 +101,9 @@ class T5Reader(Inverter):
                 made += self.second.write(inputs, self.longest, self.beam)
         return made
 
-    def _tensor(self, rows: NDArray[np.float32]) -> torch.Tensor:
+    def _tensor(self, rows: NDArray[np.float32] | torch.Tensor) -> torch.Tensor:
+        if isinstance(rows, torch.Tensor):
+            return rows.to(self.device)
         return torch.from_numpy(np.ascontiguousarray(rows, np.float32)).to(self.device)
 
     def recover(self, vectors: Any) -> Recovered:

@@ -42,6 +42,7 @@ from sfumato.attacks.hf_training import (
     train,
     tuned_weights,
 )
+from sfumato.attacks.placed import rows_on
 from sfumato.attacks.scores import token_f1
 from sfumato.errors import ArtifactError, InputError, ParameterError
 from sfumato.mechanisms import Mechanism
@@ -129,9 +130,10 @@ class LanguageModelDecoder(Attack):
             )
             network.to(device).train()
             rows = pieces.rows([known[row] for row in training], self.longest)
+            vectors_there = rows_on(clean[training], device)
 
             def epoch_loss(_: int) -> Loss:
-                noisy = torch.from_numpy(release(clean[training]))
+                noisy = torch.as_tensor(release(vectors_there))
 
                 def loss(chosen: NDArray[np.intp]) -> torch.Tensor:
                     tokens = padded([rows[row] for row in chosen], -100).to(device)

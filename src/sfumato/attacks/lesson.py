@@ -29,7 +29,7 @@ class Lesson:
     def __init__(
         self,
         vocabulary: Vocabulary,
-        clean: Vectors,
+        clean: Any,
         held: NDArray[np.bool_],
         tested: Vectors,
         kept: NDArray[np.bool_],
@@ -98,7 +98,7 @@ class Job:
 
 
 def train_all(jobs: Sequence[Job], on_step: OnStep | None) -> list[Perceptron]:
-    """Train networks, two side by side, each in a thread of its own."""
+    """Train networks, each in a thread of its own: two side by side, or on a device one after another."""
     total, done = sum(job.schedule.epochs for job in jobs), [0] * len(jobs)
     # Made here: a seed's warning cannot be silenced in one thread alone.
     releases = [fresh_releases(job.lesson.victim, job.seed + 1) for job in jobs]
@@ -113,7 +113,8 @@ def train_all(jobs: Sequence[Job], on_step: OnStep | None) -> list[Perceptron]:
 
         return train(job.lesson.clean, job.lesson.held, releases[number], job.schedule, job.seed, on_epoch)
 
-    with _single_threads(), ThreadPoolExecutor(_SIDE_BY_SIDE) as pool:
+    on_host = all(isinstance(job.lesson.clean, np.ndarray) for job in jobs)
+    with _single_threads(), ThreadPoolExecutor(_SIDE_BY_SIDE if on_host else 1) as pool:
         return list(pool.map(work, range(len(jobs))))
 
 

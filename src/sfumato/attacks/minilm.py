@@ -13,6 +13,7 @@ import numpy as np
 from sfumato.arrays import finite_number, whole_number
 from sfumato.attacks.base import Attack, OnStep, Vectors, checked, fresh_releases, held_back
 from sfumato.attacks.hf_training import chosen_device, seeded
+from sfumato.attacks.placed import rows_on
 from sfumato.attacks.search import Search
 from sfumato.attacks.textreader import TextReader
 from sfumato.attacks.training import Trainer
@@ -115,11 +116,13 @@ class ReadyMade(Attack):
     ) -> None:
         training, _ = held_back(len(texts), self.held_back, self.seed)
         release = fresh_releases(mechanism, self.seed)
+        device = chosen_device(self.device)
+        rows = rows_on(clean[training], device)
         tokens = reader.pieces.encode([texts[row] for row in training], reader.network.sizes.longest)
-        with seeded(self.seed, chosen_device(self.device)):
+        with seeded(self.seed, device):
             trainer = Trainer(reader.network, rate=self.rate, pad=reader.pieces.pad)
             pupil = Pupil(reader.network, trainer, self.batch)
-            lessons = pupil.texts(tokens, lambda: release(clean[training]), reader.pieces.pad, reader.ratio)
+            lessons = pupil.texts(tokens, lambda: release(rows), reader.pieces.pad, reader.ratio)
             pupil.teach(lessons, self.epochs, generator(self.seed), "practising on releases", on_step)
 
 

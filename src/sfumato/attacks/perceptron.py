@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from sfumato.attacks.base import Release
 from sfumato.errors import ArtifactError
 from sfumato.randomness import generator
+from sfumato.sampling import Floats
 
 Matrix = NDArray[np.float32]
 Layer = tuple[Matrix, Matrix]
@@ -36,6 +37,8 @@ PEAK_RATE = 2e-3
 SMALLEST_STEPS = 40
 """Steps an epoch has at least, in smaller batches where there are few texts."""
 _BLOCK = 4096
+_WIDENED = 1 << 24
+"""Numbers of a tensor that are widened to float64 at a time."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,7 +103,7 @@ class Schedule:
 
 
 def train(
-    clean: Matrix,
+    clean: Any,
     held: NDArray[np.bool_],
     release: Release,
     schedule: Schedule,
@@ -109,6 +112,8 @@ def train(
 ) -> Perceptron:
     """Fit a perceptron to fresh releases of `clean`, noised anew every epoch.
 
+    `clean` is an array, or a tensor on the device where all of the training then takes place.
+
     The loss is binary cross-entropy over all terms (SPARSE, appendix I.3). There is no early stopping: the
     loss on other texts soon rises, as the network grows too sure, while what it ranks first still improves.
     How sure it is gets calibrated afterwards.
@@ -116,35 +121,31 @@ def train(
     import torch
 
     rng = generator(seed)
-    draws = torch.Generator().manual_seed(int(rng.integers(2**62)))
+    device = torch.device("cpu") if isinstance(clean, np.ndarray) else clean.device
+    draws = torch.Generator(device).manual_seed(int(rng.integers(2**62)))
     centre, basis = _basis(release(clean), schedule.inputs)
-    tensors = _start([len(centre), *schedule.hidden, held.shape[1]], held.mean(axis=0), rng, torch)
+    tensors = _start([len(centre), *schedule.hidden, held.shape[1]], held.mean(axis=0), rng, device)
     adam = torch.optim.AdamW(tensors, lr=PEAK_RATE, weight_decay=schedule.weight_decay, fused=True)
     batch = min(schedule.batch, max(8, math.ceil(len(clean) / SMALLEST_STEPS)))
     steps = math.ceil(len(clean) / batch)
-    target = torch.from_numpy(held.astype(np.float32))
+    target = torch.from_numpy(held).to(device)
     for epoch in range(schedule.epochs):
-        rows = torch.from_numpy(((release(clean) - centre) @ basis).astype(np.float32))
-        order = torch.from_numpy(rng.permutation(len(clean)))
+        rows = _scaled(release(clean), centre, basis)
+        order = torch.from_numpy(rng.permutation(len(clean))).to(device)
         for step in range(steps):
             _set_rate(adam, (epoch * steps + step + 1) / (schedule.epochs * steps))
             chosen = order[step * batch : (step + 1) * batch]
-            logits = _forward(rows[chosen], tensors, schedule.dropout, draws, torch)
-            loss = torch.nn.functional.binary_cross_entropy_with_logits(
-                logits, target[chosen], reduction="none"
-            )
+            loss = _loss(rows[chosen], target[chosen].float(), tensors, schedule.dropout, draws)
             adam.zero_grad()
-            loss.sum(dim=1).mean().backward()
+            loss.backward()
             adam.step()
         on_epoch(epoch)
     return _frozen(tensors, centre, basis)
 
 
-def _basis(rows: Matrix, inputs: Inputs) -> tuple[Matrix, Matrix]:
+def _basis(rows: Any, inputs: Inputs) -> tuple[Matrix, Matrix]:
     """`[d]` mean of the rows and `[d, d]` what centred rows are multiplied by."""
-    wide = rows.astype(np.float64)
-    centre = wide.mean(axis=0)
-    covariance = np.atleast_2d(np.cov(wide.T, bias=True))
+    centre, covariance = _moments(rows)
     level = float(np.trace(covariance)) / len(covariance) or 1.0
     scaled = np.eye(len(covariance)) / math.sqrt(level)
     values, axes = np.linalg.eigh(covariance + WHITE_FLOOR * level * np.eye(len(covariance)))
@@ -152,21 +153,53 @@ def _basis(rows: Matrix, inputs: Inputs) -> tuple[Matrix, Matrix]:
     return centre.astype(np.float32), (scaled if inputs == "scaled" else white).astype(np.float32)
 
 
-def _start(sizes: list[int], rates: NDArray[np.float64], rng: np.random.Generator, torch: Any) -> list[Any]:
+def _moments(rows: Any) -> tuple[Floats, Floats]:
+    """Mean and covariance; of a tensor, they alone come to the host."""
+    if isinstance(rows, np.ndarray):
+        wide = rows.astype(np.float64)
+        return wide.mean(axis=0), np.atleast_2d(np.cov(wide.T, bias=True))
+    parts = rows.split(max(1, _WIDENED // rows.shape[1]))
+    mean = sum(part.double().sum(dim=0) for part in parts) / len(rows)
+    centred = (part - mean for part in parts)
+    covariance = sum(part.T @ part for part in centred) / len(rows)
+    return mean.cpu().numpy(), covariance.cpu().numpy()
+
+
+def _scaled(rows: Any, centre: Matrix, basis: Matrix) -> Any:
+    """Centred rows times the basis as a tensor, where the rows are."""
+    import torch
+
+    if isinstance(rows, np.ndarray):
+        return torch.from_numpy(((rows - centre) @ basis).astype(np.float32))
+    return (rows - torch.from_numpy(centre).to(rows.device)) @ torch.from_numpy(basis).to(rows.device)
+
+
+def _start(sizes: list[int], rates: NDArray[np.float64], rng: np.random.Generator, device: Any) -> list[Any]:
     """Weights and offsets in turn, even in [-1, 1]/sqrt(inputs); the last offsets are the terms' log odds."""
+    import torch
+
     tensors = []
     for left, right in pairwise(sizes):
         bound = 1 / math.sqrt(left)
         tensors += [rng.uniform(-bound, bound, (left, right)), np.zeros(right)]
     rates = np.clip(rates, 1e-4, 1 - 1e-4)
     tensors[-1] = np.log(rates / (1 - rates))
-    return [torch.from_numpy(each.astype(np.float32)).requires_grad_() for each in tensors]
+    return [torch.from_numpy(each.astype(np.float32)).to(device).requires_grad_() for each in tensors]
 
 
 def _set_rate(adam: Any, done: float) -> None:
     """Rise to the peak in the first tenth, then fall along a cosine."""
     falling = 0.5 * (1 + math.cos(math.pi * min(1.0, max(0.0, (done - WARM_UP) / (1 - WARM_UP)))))
     adam.param_groups[0]["lr"] = PEAK_RATE * min(done / WARM_UP, falling)
+
+
+def _loss(rows: Any, target: Any, tensors: list[Any], dropout: float, draws: Any) -> Any:
+    """Binary cross-entropy, summed over the terms: the mean of a row."""
+    import torch
+
+    logits = _forward(rows, tensors, dropout, draws, torch)
+    loss = torch.nn.functional.binary_cross_entropy_with_logits(logits, target, reduction="none")
+    return loss.sum(dim=1).mean()
 
 
 def _forward(rows: Any, tensors: list[Any], dropout: float, draws: Any, torch: Any) -> Any:
@@ -176,14 +209,14 @@ def _forward(rows: Any, tensors: list[Any], dropout: float, draws: Any, torch: A
         if number < last:
             rows = torch.relu(rows)
             if dropout:
-                kept = torch.rand(rows.shape, generator=draws) >= dropout
+                kept = torch.rand(rows.shape, generator=draws, device=rows.device) >= dropout
                 rows = rows * kept / (1 - dropout)
     return rows
 
 
 def _frozen(tensors: list[Any], centre: Matrix, basis: Matrix) -> Perceptron:
     """The layers as arrays; the first one takes raw vectors."""
-    arrays = [tensor.detach().numpy().copy() for tensor in tensors]
+    arrays = [tensor.detach().cpu().numpy().copy() for tensor in tensors]
     arrays[0] = basis @ arrays[0]
     arrays[1] = arrays[1] - centre @ arrays[0]
     return Perceptron(tuple(zip(arrays[::2], arrays[1::2], strict=True)))

@@ -29,6 +29,7 @@ from sfumato.attacks.hf_pieces import Pieces, padded
 from sfumato.attacks.hf_reader import T5Reader
 from sfumato.attacks.hf_t5 import VectorT5
 from sfumato.attacks.hf_training import Loss, Recipe, autocast, chosen_device, progress, seeded, train
+from sfumato.attacks.placed import rows_on
 from sfumato.embedders import load_embedder
 from sfumato.errors import InputError, ParameterError
 from sfumato.mechanisms import Mechanism
@@ -108,7 +109,10 @@ class T5Corrector(Attack):
         pieces = Pieces.of(load_tokenizer(local))
         own = [known[row] for row in training]
         lesson = _Lesson(
-            pieces.rows(own, self.longest), clean[training], fresh_releases(mechanism, self.seed), device
+            pieces.rows(own, self.longest),
+            rows_on(clean[training], device),
+            fresh_releases(mechanism, self.seed),
+            device,
         )
         with seeded(self.seed, device):
             first = self._network(local, lesson, corrects=False)
@@ -147,7 +151,7 @@ class T5Corrector(Attack):
 
     def _train(self, network: VectorT5, lesson: _Lesson, tell: Any) -> None:
         def epoch_loss(_: int) -> Loss:
-            noisy = torch.from_numpy(lesson.release(lesson.clean))
+            noisy = torch.as_tensor(lesson.release(lesson.clean))
             return lambda rows: lesson.loss(network, noisy, rows)
 
         recipe = Recipe(self.epochs, self.batch, self.rate, self.head_rate, self.seed)
@@ -161,7 +165,7 @@ class _Lesson:
     """What is learned from: texts as pieces, their vectors, and, for a corrector, guesses and theirs."""
 
     rows: list[list[int]]
-    clean: Vectors
+    clean: Any
     release: Any
     device: torch.device
     guesses: list[list[int]] | None = None

@@ -13,6 +13,7 @@ from torch import Tensor
 from sfumato import artifacts
 from sfumato.arrays import as_vectors
 from sfumato.artifacts import PathLike
+from sfumato.attacks import placed
 from sfumato.attacks.base import Control, Embeds, Inverter, Recovered, Vectors
 from sfumato.attacks.generate import Specials
 from sfumato.attacks.hf_reader import without_noise
@@ -170,7 +171,9 @@ class TextReader(Inverter):
 
 
 def unit(rows: Vectors) -> Vectors:
-    """Rows of length one."""
+    """Rows of length one; of a tensor, a tensor."""
+    if isinstance(rows, Tensor):
+        return placed.unit(rows)  # type: ignore[no-any-return]
     found: Vectors = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), np.float32(1e-12))
     return found
 

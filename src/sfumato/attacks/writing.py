@@ -37,8 +37,10 @@ class Pupil:
         """Where the network is."""
         return next(self.network.parameters()).device
 
-    def tensor(self, rows: NDArray[np.generic]) -> Tensor:
+    def tensor(self, rows: NDArray[np.generic] | Tensor) -> Tensor:
         """Rows on the network's device."""
+        if isinstance(rows, Tensor):
+            return rows.to(self.device)
         return torch.from_numpy(np.ascontiguousarray(rows)).to(self.device)
 
     def texts(self, tokens: Tokens, release: Callable[[], Vectors], pad: int, ratio: float = 0.0) -> Batches:

@@ -64,13 +64,26 @@ class SteadyModel:
     def vectors(self, texts: Sequence[str], on_batch: OnBatch | None) -> NDArray[np.float32]:
         """Return what the model gives for each text, in order."""
         found = np.empty((len(texts), self.dim), np.float32)
+        for window, places, vectors in self._each(texts, on_batch):
+            found[window][places] = vectors.cpu().numpy()
+        return found
+
+    def tensor(self, texts: Sequence[str], on_batch: OnBatch | None) -> torch.Tensor:
+        """Return the same numbers as a tensor that never leaves the model's device."""
+        found = torch.empty((len(texts), self.dim), device=self._model.device)
+        for window, places, vectors in self._each(texts, on_batch):
+            found[window][places] = vectors
+        return found
+
+    def _each(
+        self, texts: Sequence[str], on_batch: OnBatch | None
+    ) -> Iterator[tuple[slice, list[int], torch.Tensor]]:
+        """Yield vectors as they are computed: the window, their places in it, and themselves."""
         for window in _windows(texts):
-            rows = found[window]
             for places, vectors in self._computed(self._batches(texts[window])):
-                rows[places] = vectors
+                yield window, places, vectors
                 if on_batch is not None:
                     on_batch(len(places))
-        return found
 
     def _batches(self, texts: Sequence[str]) -> list[_Batch]:
         """Texts of one shape together, the long ones first so that the last batches to end are short."""
@@ -137,7 +150,7 @@ class SteadyModel:
         # A GPU chooses its kernels by the number of rows, and hardly notices rows that nobody asked for.
         return (max(1, min(_GPU_ROWS, _GPU_TOKENS // shape.length)),)
 
-    def _computed(self, batches: list[_Batch]) -> Iterator[tuple[list[int], NDArray[np.float32]]]:
+    def _computed(self, batches: list[_Batch]) -> Iterator[tuple[list[int], torch.Tensor]]:
         if not self._on_cpu:
             yield from ((batch.places, self._compute(*batch[1:])) for batch in batches)
             return
@@ -153,29 +166,29 @@ class SteadyModel:
             finally:
                 pool.shutdown(cancel_futures=True)
 
-    def _compute(self, rows: list[_Row], shape: _Shape, size: int) -> NDArray[np.float32]:
+    def _compute(self, rows: list[_Row], shape: _Shape, size: int) -> torch.Tensor:
         if self._same.get((shape, size), True):
             vectors = self._forward(rows, shape, size)
             if size == 1 or self._is_steady(rows, vectors, shape, size):
                 return vectors[: len(rows)]
         smaller = max((rows for rows in self._sizes(shape) if rows < size), default=0)
         if not smaller:
-            return np.concatenate([self._alone(row, shape) for row in rows])
+            return torch.cat([self._alone(row, shape) for row in rows])
         parts = (rows[start : start + smaller] for start in range(0, len(rows), smaller))
-        return np.concatenate([self._compute(part, shape, smaller) for part in parts])
+        return torch.cat([self._compute(part, shape, smaller) for part in parts])
 
-    def _is_steady(self, rows: list[_Row], vectors: NDArray[np.float32], shape: _Shape, size: int) -> bool:
+    def _is_steady(self, rows: list[_Row], vectors: torch.Tensor, shape: _Shape, size: int) -> bool:
         """Whether the first, middle and last row of this shape get the bits they get alone."""
         if (shape, size) not in self._same:
             slots = sorted({0, size // 2, size - 1})
             alone = [self._alone(rows[slot % len(rows)], shape) for slot in slots]
-            self._same[shape, size] = np.array_equal(vectors[slots], np.concatenate(alone))
+            self._same[shape, size] = torch.equal(vectors[slots], torch.cat(alone))
         return self._same[shape, size]
 
-    def _alone(self, row: _Row, shape: _Shape) -> NDArray[np.float32]:
+    def _alone(self, row: _Row, shape: _Shape) -> torch.Tensor:
         return self._forward([row], shape, self._sizes(shape)[0])[:1]
 
-    def _forward(self, rows: list[_Row], shape: _Shape, size: int) -> NDArray[np.float32]:
+    def _forward(self, rows: list[_Row], shape: _Shape, size: int) -> torch.Tensor:
         """Compute `size` rows, going through the given ones again until there are as many."""
         features = dict(rows[0].others)
         for name in rows[0].tokens:
@@ -183,7 +196,7 @@ class SteadyModel:
         for name, value in features.items():
             features[name] = value.to(self._model.device) if isinstance(value, torch.Tensor) else value
         with torch.inference_mode():
-            found: NDArray[np.float32] = self._model(features)["sentence_embedding"].float().cpu().numpy()
+            found: torch.Tensor = self._model(features)["sentence_embedding"].float()
         return found
 
     def _padded(self, name: str, rows: list[_Row], length: int, size: int) -> NDArray[np.int64]:

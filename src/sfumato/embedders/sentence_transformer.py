@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sfumato.embedders.base import OnBatch
 from sfumato.embedders.batches import SteadyModel
 from sfumato.embedders.digests import folder_digest
-from sfumato.embedders.texts import checked_texts, unit_rows
+from sfumato.embedders.texts import checked_texts, unit_rows, unit_tensor
 from sfumato.errors import ArtifactError, InputError
 from sfumato.files import PathLike
 
@@ -58,6 +58,10 @@ class SentenceTransformerModel:
     def embed(self, texts: Sequence[str], *, on_batch: OnBatch | None = None) -> NDArray[np.float32]:
         """Return `(n, dim)` unit vectors in the order of the texts."""
         return unit_rows(self._model.vectors(checked_texts(texts), on_batch))
+
+    def embed_tensor(self, texts: Sequence[str], *, on_batch: OnBatch | None = None) -> Any:
+        """Return the vectors of `embed`, bit for bit, as a torch tensor on the encoder's device."""
+        return unit_tensor(self._model.tensor(checked_texts(texts), on_batch))
 
 
 def load_model(folder: Path, device: str | None) -> Any:

@@ -139,6 +139,11 @@ def make_plan(mechanism: Mechanism, dim: int, device: torch.device) -> Plan:
     )
 
 
+def runs_on_device(mechanism: Mechanism) -> bool:
+    """Whether the noise of a mechanism can be drawn on a device."""
+    return make_plan.dispatch(type(mechanism)) is not make_plan.dispatch(object)
+
+
 def _adding(
     step: float, dim: int, scale: float, mixed: bool, device: torch.device, **parts: Floats | None
 ) -> Adding:

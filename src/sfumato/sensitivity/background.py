@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.arrays import as_vectors
 from sfumato.errors import ParameterError
 from sfumato.sampling import Floats
+from sfumato.sensitivity.moments import as_rows, sums
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,12 +46,12 @@ class BackgroundFitter:
         self._outer: Floats | None = None
 
     def update(self, vectors: Any) -> None:
-        """Add a batch of vectors."""
-        batch = as_vectors(vectors, dim=None if self._sum is None else self._sum.size).astype(np.float64)
-        if not np.isfinite(batch).all():
+        """Add a batch of vectors; of a tensor only its sums leave the device."""
+        batch = as_rows(vectors, dim=None if self._sum is None else self._sum.size)
+        total, outer = sums(batch)
+        if not np.isfinite(np.diagonal(outer)).all():
             raise ParameterError("Background vectors must be finite. Found NaN or infinity.")
         self.rows += len(batch)
-        total, outer = batch.sum(axis=0), batch.T @ batch
         self._sum = total if self._sum is None else self._sum + total
         self._outer = outer if self._outer is None else self._outer + outer
 

@@ -19,6 +19,7 @@ from sfumato.arrays import as_vectors, finite_number, whole_number
 from sfumato.errors import ParameterError
 from sfumato.sampling import Floats
 from sfumato.sensitivity.background import Background
+from sfumato.sensitivity.moments import as_rows, sums
 from sfumato.sensitivity.shapes import Factored
 
 EllipsoidKind = Literal["sharp", "water", "blend"]
@@ -76,12 +77,15 @@ class Ellipsoid:
         return np.asarray(np.linalg.solve(spread + scale * self.covariance(), spread).T)
 
 
-def differences(plus: Any, minus: Any) -> Floats:
-    """Row differences of paired embeddings, as float64."""
-    left, right = as_vectors(plus), as_vectors(minus)
+def differences(plus: Any, minus: Any) -> Any:
+    """Row differences of paired embeddings, as float64; of two tensors on one device, a tensor there."""
+    left, right = as_rows(plus), as_rows(minus)
     if left.shape != right.shape or not len(left):
-        raise ParameterError(f"Pairs must match row by row. Found shapes {left.shape} and {right.shape}.")
-    return np.asarray(left, np.float64) - np.asarray(right, np.float64)
+        shapes = f"{tuple(left.shape)} and {tuple(right.shape)}"
+        raise ParameterError(f"Pairs must match row by row. Found shapes {shapes}.")
+    if not isinstance(left, np.ndarray) and getattr(right, "device", None) == left.device:
+        return left.double() - right.double()
+    return np.asarray(as_vectors(left), np.float64) - np.asarray(as_vectors(right), np.float64)
 
 
 class EllipsoidLearner:
@@ -128,11 +132,12 @@ class EllipsoidLearner:
 
     def _moment(self, moves: Any, background: Background) -> Floats:
         """Second moment of one concept's differences in coordinates that whiten the background."""
-        rows = as_vectors(moves, dim=background.dim).astype(np.float64)
-        if not np.isfinite(rows).all() or not rows.any():
+        rows = as_rows(moves, dim=background.dim)
+        outer = sums(rows, _power(background.covariance, -0.5))[1]
+        energy = np.diagonal(outer)
+        if not np.isfinite(energy).all() or not energy.any():
             raise ParameterError("Concept differences must be finite and not all zero.")
-        rows = rows @ _power(background.covariance, -0.5)
-        return np.asarray(rows.T @ rows / len(rows))
+        return np.asarray(outer / len(rows))
 
     def _water(self, moment: Floats, root: Floats) -> Floats:
         energy, directions = np.linalg.eigh(moment)
