@@ -10,6 +10,7 @@ import numpy as np
 from sfumato.attacks.alignment import Alignment
 from sfumato.attacks.classifier import TokenClassifier
 from sfumato.auditing.averaging import averaging_row
+from sfumato.auditing.control import works
 from sfumato.auditing.identity import linkage_row
 from sfumato.auditing.informed import informed_row
 from sfumato.auditing.material import Material, Vectors, gather
@@ -77,6 +78,8 @@ class Bench:
     scale: Scale
     measures: dict[str, Neighbours | SearchQuality | SimilarityQuality | Classes]
     targets: dict[str, DefenceTarget] = field(default_factory=dict)
+    blind: set[str] = field(default_factory=set)
+    """Attacks that do not read clean vectors either, so that what they read of others says nothing."""
 
     @classmethod
     def of(cls, scene: Scene, setting: Setting, model: str) -> Bench:
@@ -186,7 +189,13 @@ class Bench:
         seed = self.setting.seed
         scale = calibrate(instrument, material, 1, query=True, seed=seed)
         found = attack(instrument, material, self.target(defence), 1, query=True, seed=seed)
+        self._check(name, scale.control, scale.floor, material)
         return leakage(scale, found, material)
+
+    def _check(self, name: str, control: Sequence[Hits], floor: Sequence[Hits], material: Material) -> None:
+        """The audit's own rule for an attack that works."""
+        if not works(control, floor, material.prior(), material.resampling()):
+            self.blind.add(name)
 
     def averaged(self, defence: Defence) -> AttackRow:
         """The token attack on means of many releases."""
@@ -214,12 +223,16 @@ class Bench:
 
         release = self.target(defence).documents()
         assert material.removed is not None
+        name = f"alignment, {leaked} leaked"
+        control = hits(material.clean[material.learned], material.clean[material.attacked])
+        floor = hits(material.removed[material.learn], material.removed[material.test])
+        self._check(name, [control], [floor], material)
         return measure_leakage(
-            control=hits(material.clean[material.learned], material.clean[material.attacked]),
-            floor=hits(material.removed[material.learn], material.removed[material.test]),
+            control=control,
+            floor=floor,
             released=hits(release[material.learned], release[material.attacked]),
             prior=material.prior(),
-            attack=f"alignment, {leaked} leaked",
+            attack=name,
             how=material.resampling(),
         )
 

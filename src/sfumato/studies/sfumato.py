@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 
+from sfumato.auditing.control import MARGIN
 from sfumato.auditing.rows import AttackRow, LeftOut
 from sfumato.evaluation import Defence, Leakage, Utility
 from sfumato.mechanisms.base import one_blas_thread
@@ -53,8 +54,9 @@ def _strongest(setting: Setting, scene: str, model: str) -> Outcome:
         for defence in (default,) if writes else (default, neutral):
             found = _attacks(bench, defence, written=writes)
             title = f"{bench.scene.name}, {_MODELS[model]}: {defence.label}"
-            worst = max(found, key=lambda each: each.excess if each.excess is not None else -1.0)
-            tables.append(_suite(title, found))
+            counted = [each for each in found if each.excess is not None and _name(each) not in bench.blind]
+            worst = max(counted, key=lambda each: each.excess or 0.0)
+            tables.append(_suite(title, found, bench.blind))
             findings.append(_goal(title, worst, bench.keeps(defence)))
     return Outcome(tables, findings=findings)
 
@@ -105,17 +107,22 @@ def _defences(title: str, bench: Bench, rows: Sequence[Row]) -> Table:
     return Table(f"{title}: what leaks and what is kept", columns, table, note)
 
 
-def _suite(title: str, attacks: Sequence[Leakage | AttackRow]) -> Table:
+def _name(found: Leakage | AttackRow) -> str:
+    return found.attack if isinstance(found, Leakage) else found.name
+
+
+def _suite(title: str, attacks: Sequence[Leakage | AttackRow], blind: set[str]) -> Table:
     rows: list[list[Entry]] = []
     for each in attacks:
-        name = each.attack if isinstance(each, Leakage) else each.name
+        excess = Cell.between(each.excess, each.interval, ".0%")
+        last: Entry = "not counted: it does not read clean vectors" if _name(each) in blind else excess
         rows.append(
-            [
-                name, Cell(each.control), Cell(each.floor), Cell(each.prior), Cell(each.released),
-                Cell.between(each.excess, each.interval, ".0%"),
-            ]
-        )  # fmt: skip
-    note = "Each attack beside its own control and floor; the mean of releases is what sticky noise prevents."
+            [_name(each), Cell(each.control), Cell(each.floor), Cell(each.prior), Cell(each.released), last]
+        )
+    note = (
+        "Each attack beside its own control and floor; the mean of releases is what sticky noise prevents. "
+        f"An attack counts if its control is {MARGIN:.0%} above floor and prior with 95 % confidence."
+    )
     return Table(
         f"Every attack on {title}",
         ["attack", "control", "floor", "prior", "released", "excess"],
@@ -128,8 +135,7 @@ def _goal(title: str, worst: Leakage | AttackRow, keeps: dict[str, Utility]) -> 
     excess = worst.excess
     kept = {name: each.kept or 0.0 for name, each in keeps.items()}
     low, high = worst.interval or (float("nan"), float("nan"))
-    named = worst.attack if isinstance(worst, Leakage) else worst.name
-    ours = f"{excess:.1%} [{low:.1%}, {high:.1%}] by {named}" if excess is not None else "undefined"
+    ours = f"{excess:.1%} [{low:.1%}, {high:.1%}] by {_name(worst)}" if excess is not None else "undefined"
     gold = {name: value for name, value in kept.items() if name != NEIGHBOURS} or kept
     met = excess is not None and excess <= GOAL_EXCESS and min(gold.values()) >= GOAL_KEPT
     short = [name for name, value in gold.items() if value < GOAL_KEPT]
