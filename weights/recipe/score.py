@@ -21,7 +21,12 @@ from sfumato.studies.base import Cell, Finding, Outcome, Table
 
 LENGTHS = ((1, 8), (9, 12), (13, 18), (19, 25), (26, 99))
 BY_LENGTH = ("greedy", "beam 4, 20 steps", "beam 4, 20 steps, edited")
-GOALS = {"greedy": (30.0, 75.0, 0.0), "beam 4, 20 steps": (45.0, 84.0, 30.0)}
+GOALS = {
+    "greedy": (30.0, 75.0, 0.0),
+    "likeliest of 4": (30.0, 75.0, 0.0),
+    "beam 4, 20 steps": (45.0, 84.0, 30.0),
+    "beam 4, 20 steps, edited": (45.0, 84.0, 30.0),
+}
 """BLEU, token F1 and exact matches that were aimed at."""
 
 
@@ -105,7 +110,9 @@ def outcome(results: dict[str, Any]) -> Outcome:
     columns = ["search", "vectors", "candidates", "BLEU", "token F1", "exact %", "cosine"]
     note = (
         "Corpus BLEU. *Candidates*: texts embedded and compared with a vector, on average. *Edited*: texts "
-        "one wordpiece away, while one is closer. The reader knows the noise ratio unless it says not told."
+        "one wordpiece away, while one is closer. *Likeliest of 4*: four texts are followed while they are "
+        "written, and the likeliest as a whole stays; read on a CPU. The reader knows the noise ratio unless "
+        "it says not told."
     )
     lengths = [name for name in BY_LENGTH if name in results]
     split = [

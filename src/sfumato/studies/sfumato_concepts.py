@@ -113,7 +113,7 @@ def many_concepts(setting: Setting) -> Outcome:
     rows: list[list[Cell | str | int]] = []
     kept: list[float] = []
     with one_blas_thread():
-        bench = Bench.of(places_in_sts(setting.data), setting, "minilm")
+        bench = Bench.of(places_in_sts(setting.data), setting, "wordllama")
         texts = [bench.material.texts[row] for row in bench.own]
         settings = LearnSettings(source="public", limit=1000, seed=setting.seed)
         concepts = [bench.material.concept, *(Concept.named(name) for name in HIDDEN[1:])]
@@ -145,7 +145,7 @@ def many_concepts(setting: Setting) -> Outcome:
             )
             kept.append(keeps["STS"].kept or 0.0)
     table = Table(
-        "Location is attacked; more and more concepts are hidden beside it",
+        "WordLlama: location is attacked; more and more concepts are hidden beside it",
         [
             "concepts",
             "which",
