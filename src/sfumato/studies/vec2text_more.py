@@ -241,7 +241,7 @@ def noise(setting: Setting) -> Outcome:
             row += [*figures(scored, (theirs if told == 0.0 else None, None, None, None))[:2]]
         kept[scale] = use.kept or 0.0
         table.append(row)
-    drops = bleu[0.01] < 0.9 * max(bleu.values())
+    drops = bleu[0.01] < max(bleu.values()) / 2
     lines = [
         Curve("search kept", list(kept), list(kept.values())),
         Curve("BLEU kept", list(bleu), [value / max(max(bleu.values()), 1e-9) for value in bleu.values()]),
