@@ -111,7 +111,7 @@ class Float32Sum(Laplace):
         vectors = np.asarray(vectors, np.float32)
         numbers, (rows, dim) = generator(), vectors.shape
         noise = numbers.standard_normal((rows, dim), dtype=np.float32)
-        noise /= np.linalg.norm(noise, axis=1, keepdims=True)
+        noise /= np.maximum(np.linalg.norm(noise, axis=1, keepdims=True), np.float32(1e-30))
         return vectors + noise * numbers.gamma(dim, 1 / self.epsilon, (rows, 1)).astype(np.float32)
 
 
