@@ -44,8 +44,8 @@ def sizes(setting: Setting) -> Suite:
     full = replace(
         SUITES["full"], rows=2500, pool=4000, seeds=2, epochs=25, copies=4, informed=100, candidates=50
     )
-    quick = replace(full, rows=500, pool=900, seeds=1, draws=2, epochs=15, copies=1, informed=20)
-    small = replace(quick, candidates=20, linked=60, averaged=4, written=40, searches=300)
+    quick = replace(full, rows=400, pool=700, seeds=1, draws=1, epochs=10, copies=1, informed=10)
+    small = replace(quick, candidates=20, linked=60, averaged=4, written=20, searches=200)
     return small if setting.quick else full
 
 

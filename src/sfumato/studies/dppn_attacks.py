@@ -19,8 +19,13 @@ def _attackers(on: Rig, setting: Setting) -> dict[str, Attacker]:
     """What stands for each attack of the paper."""
     material, sizes = on.material, on.effort
     device = None if setting.device == "cuda" else "cpu"
+    likeliest = setting.pick(4, 1)
     return {
-        "Vec2Text": written("minilm", lambda seed: ReadyMade(seed=seed, device=device), needs_texts=False),
+        "Vec2Text": written(
+            "minilm",
+            lambda seed: ReadyMade(seed=seed, device=device, likeliest=likeliest),
+            needs_texts=False,
+        ),
         "GEIA": written(
             "decoder",
             lambda seed: Decoder(seed=seed, epochs=setting.pick(20.0, 4.0), device=device),

@@ -42,7 +42,7 @@ class Effort:
 
 
 FULL = Effort(rows=2000, others=2000, epochs=20, copies=3, seeds=2, draws=2, gold=2000)
-QUICK = Effort(rows=600, others=600, epochs=12, copies=2, seeds=1, draws=1, gold=600)
+QUICK = Effort(rows=400, others=400, epochs=10, copies=1, seeds=1, draws=1, gold=400)
 
 
 def effort(setting: Setting, **changed: int) -> Effort:

@@ -40,7 +40,7 @@ def attackers(on: Rig, setting: Setting) -> dict[str, Attacker]:
     def ready(seed: int) -> Any:
         from sfumato.attacks.minilm import ReadyMade
 
-        return ReadyMade(device=setting.device, seed=seed)
+        return ReadyMade(device=setting.device, seed=seed, likeliest=setting.pick(4, 1))
 
     return {
         "Vec2Text": written("minilm", ready, needs_texts=False),

@@ -175,7 +175,7 @@ def table12(setting: Setting) -> Outcome:
         for name, defence in _defences(notes, ratios[epsilon], keep, setting.seed).items():
             setting.on_step(f"notes, {label}, {name}")
             vectors = defence.release(read, embedder.embed(read), spans=spans, seed=setting.seed)
-            attack = ReadyMade(device=setting.device, seed=setting.seed)
+            attack = ReadyMade(device=setting.device, seed=setting.seed, likeliest=setting.pick(4, 1))
             victim = None if name == "unprotected" else defence.mechanism
             written = [str(text) for text in attack.fit(mechanism=victim).recover(vectors).rows]
             likeness = pair_cosines(original, outside.embed([text or "." for text in written]))
