@@ -28,7 +28,7 @@ def _attackers(on: Rig, setting: Setting) -> dict[str, Attacker]:
         ),
         "GEIA": written(
             "decoder",
-            lambda seed: Decoder(seed=seed, epochs=setting.pick(20.0, 4.0), device=device),
+            lambda seed: Decoder(seed=seed, epochs=setting.pick(20.0, 1.0), device=device),
         ),
         "MLC": tokens(material, epochs=sizes.epochs, copies=0, hidden=(512, 256, 128), dropout=0.0),
     }

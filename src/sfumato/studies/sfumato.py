@@ -52,7 +52,8 @@ def _strongest(setting: Setting, scene: str, model: str) -> Outcome:
         default, _, neutral = bench.protectors()
         writes = model == "minilm"
         for defence in (default,) if writes else (default, neutral):
-            found = _attacks(bench, defence, written=writes)
+            texts = setting.pick(("decoder", "minilm"), ("minilm",)) if writes else ()
+            found = _attacks(bench, defence, texts)
             title = f"{bench.scene.name}, {_MODELS[model]}: {defence.label}"
             counted = [each for each in found if each.excess is not None and _name(each) not in bench.blind]
             worst = max(counted, key=lambda each: each.excess or 0.0)
@@ -61,11 +62,10 @@ def _strongest(setting: Setting, scene: str, model: str) -> Outcome:
     return Outcome(tables, findings=findings)
 
 
-def _attacks(bench: Bench, defence: Defence, *, written: bool) -> list[Leakage | AttackRow]:
+def _attacks(bench: Bench, defence: Defence, written: Sequence[str]) -> list[Leakage | AttackRow]:
     """Trained, aligned, written, averaged."""
     found: list[Leakage | AttackRow] = [bench.leaks(defence), bench.aligned(defence, LEAKED)]
-    if written:
-        found += [bench.written(name, defence) for name in ("decoder", "minilm")]
+    found += [bench.written(name, defence) for name in written]
     with suppress(LeftOut):  # without noise every release is the same
         found.append(bench.averaged(defence))
     return found

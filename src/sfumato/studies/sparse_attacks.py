@@ -35,7 +35,7 @@ def attackers(on: Rig, setting: Setting) -> dict[str, Attacker]:
         from sfumato.attacks.decoder import Decoder
 
         small = setting.pick({}, {"wordpieces": 2000, "width": 128, "longest": 24})
-        return Decoder(epochs=setting.pick(12.0, 1.0), device=setting.device, seed=seed, **small)
+        return Decoder(epochs=setting.pick(12.0, 0.3), device=setting.device, seed=seed, **small)
 
     def ready(seed: int) -> Any:
         from sfumato.attacks.minilm import ReadyMade
