@@ -33,6 +33,7 @@ HEAVY = (
 ORDER = [
     "version",
     "errors",
+    "devices",
     "files",
     "inputs",
     "randomness",

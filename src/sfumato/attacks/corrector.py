@@ -14,13 +14,14 @@ from sfumato.arrays import finite_number, whole_number
 from sfumato.attacks.base import Embeds, OnStep, Vectors, checked, fresh_releases, held_back
 from sfumato.attacks.decoder import Decoder
 from sfumato.attacks.generate import write
-from sfumato.attacks.hf_training import chosen_device, seeded
+from sfumato.attacks.hf_training import seeded
 from sfumato.attacks.placed import rows_on
 from sfumato.attacks.search import Search
 from sfumato.attacks.textreader import TextReader, unit
 from sfumato.attacks.training import Batch
 from sfumato.attacks.wordpieces import Tokens, Wordpieces
 from sfumato.attacks.writing import Batches, Pupil, by_length
+from sfumato.devices import chosen_device
 from sfumato.embedders import load_embedder
 from sfumato.errors import InputError
 from sfumato.mechanisms import Mechanism

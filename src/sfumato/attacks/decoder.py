@@ -11,13 +11,14 @@ import torch
 
 from sfumato.arrays import finite_number, whole_number
 from sfumato.attacks.base import Attack, OnStep, Vectors, checked, fresh_releases, held_back
-from sfumato.attacks.hf_training import chosen_device, seeded
+from sfumato.attacks.hf_training import seeded
 from sfumato.attacks.network import Network, Sizes
 from sfumato.attacks.placed import rows_on
 from sfumato.attacks.textreader import TextReader
 from sfumato.attacks.training import Trainer
 from sfumato.attacks.wordpieces import SPECIAL, Tokens, Wordpieces
 from sfumato.attacks.writing import Pupil, start_bag
+from sfumato.devices import chosen_device
 from sfumato.errors import InputError
 from sfumato.mechanisms import Mechanism
 from sfumato.protector import Protector

@@ -81,11 +81,6 @@ def train(
                 tell(done / total)
 
 
-def chosen_device(device: str | None) -> torch.device:
-    """The device asked for, or a GPU where there is one."""
-    return torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
-
-
 def autocast(device: torch.device) -> AbstractContextManager[object]:
     """Half the digits on a GPU, all of them elsewhere."""
     return torch.autocast("cuda", torch.bfloat16) if device.type == "cuda" else nullcontext()

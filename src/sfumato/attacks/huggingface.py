@@ -35,7 +35,6 @@ from sfumato.attacks.hf_training import (
     Loss,
     Recipe,
     autocast,
-    chosen_device,
     progress,
     restore,
     seeded,
@@ -44,6 +43,7 @@ from sfumato.attacks.hf_training import (
 )
 from sfumato.attacks.placed import rows_on
 from sfumato.attacks.scores import token_f1
+from sfumato.devices import chosen_device
 from sfumato.errors import ArtifactError, InputError, ParameterError
 from sfumato.mechanisms import Mechanism
 from sfumato.protector import Protector

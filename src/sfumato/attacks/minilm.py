@@ -12,12 +12,13 @@ import numpy as np
 
 from sfumato.arrays import finite_number, whole_number
 from sfumato.attacks.base import Attack, OnStep, Vectors, checked, fresh_releases, held_back
-from sfumato.attacks.hf_training import chosen_device, seeded
+from sfumato.attacks.hf_training import seeded
 from sfumato.attacks.placed import rows_on
 from sfumato.attacks.search import Search
 from sfumato.attacks.textreader import TextReader
 from sfumato.attacks.training import Trainer
 from sfumato.attacks.writing import Pupil
+from sfumato.devices import chosen_device
 from sfumato.embedders import load_embedder
 from sfumato.errors import InputError
 from sfumato.mechanisms import Mechanism

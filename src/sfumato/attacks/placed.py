@@ -11,6 +11,7 @@ import torch
 from sfumato import gpu
 from sfumato.arrays import as_vectors, tensor_rows
 from sfumato.attacks.base import Vectors, as_many, release_array
+from sfumato.devices import chosen_device
 from sfumato.errors import ParameterError
 from sfumato.mechanisms import Mechanism
 from sfumato.protector import Protector
@@ -25,15 +26,10 @@ _NUMBERS = 1 << 24
 
 
 def place(device: str) -> torch.device:
-    """The device of this name, or refuse it."""
-    try:
-        found = torch.device(device)
-    except RuntimeError:
-        raise ParameterError(f'`device` must be such as "cpu" or "cuda". Found {device!r:.40}.') from None
+    """The device of this name, or refuse it: noise is drawn there, in float64."""
+    found = chosen_device(device)
     if found.type not in ("cpu", "cuda"):
         raise ParameterError(f"Noise needs float64 on a CPU or a CUDA device. Found {found.type}.")
-    if found.type == "cuda" and not torch.cuda.is_available():
-        raise ParameterError(f"There is no CUDA device here. Found device={device!r:.40}: leave it out.")
     return found
 
 

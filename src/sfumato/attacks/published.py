@@ -26,7 +26,7 @@ from sfumato.attacks.hf_models import Local, find_model, load_tokenizer, transfo
 from sfumato.attacks.hf_pieces import Pieces, padded
 from sfumato.attacks.hf_reader import T5Reader
 from sfumato.attacks.hf_t5 import VectorT5, make_t5
-from sfumato.attacks.hf_training import chosen_device
+from sfumato.devices import chosen_device
 from sfumato.embedders.base import OnBatch
 from sfumato.embedders.texts import checked_texts
 from sfumato.errors import ArtifactError

@@ -28,8 +28,9 @@ from sfumato.attacks.hf_models import Local, find_model, load_tokenizer, load_we
 from sfumato.attacks.hf_pieces import Pieces, padded
 from sfumato.attacks.hf_reader import T5Reader
 from sfumato.attacks.hf_t5 import VectorT5
-from sfumato.attacks.hf_training import Loss, Recipe, autocast, chosen_device, progress, seeded, train
+from sfumato.attacks.hf_training import Loss, Recipe, autocast, progress, seeded, train
 from sfumato.attacks.placed import rows_on
+from sfumato.devices import chosen_device
 from sfumato.embedders import load_embedder
 from sfumato.errors import InputError, ParameterError
 from sfumato.mechanisms import Mechanism

@@ -17,7 +17,7 @@ from sfumato.attacks import placed
 from sfumato.attacks.base import Control, Embeds, Inverter, Recovered, Vectors
 from sfumato.attacks.generate import Specials
 from sfumato.attacks.hf_reader import without_noise
-from sfumato.attacks.hf_training import autocast, chosen_device
+from sfumato.attacks.hf_training import autocast
 from sfumato.attacks.likelihood import Victim, inputs_of
 from sfumato.attacks.network import Network, Sizes
 from sfumato.attacks.quantise import Arrays, pack, unpack
@@ -25,6 +25,7 @@ from sfumato.attacks.scores import token_f1
 from sfumato.attacks.search import Search, Searcher, hypothesis
 from sfumato.attacks.victim import pack_victim, unpack_victim
 from sfumato.attacks.wordpieces import Wordpieces
+from sfumato.devices import chosen_device
 from sfumato.embedders import load_embedder
 from sfumato.errors import ArtifactError, InputError
 

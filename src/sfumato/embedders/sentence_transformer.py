@@ -69,6 +69,8 @@ def load_model(folder: Path, device: str | None) -> Any:
     import torch
     from sentence_transformers import SentenceTransformer
 
+    from sfumato.devices import chosen_device
+
     for pickled in sorted(folder.rglob("pytorch_model*.bin")):
         if not list(pickled.parent.glob("*.safetensors")):
             raise ArtifactError(
@@ -77,6 +79,7 @@ def load_model(folder: Path, device: str | None) -> Any:
             )
     if device is None:
         device = "cuda" if torch.cuda.is_available() else "mps" if torch.mps.is_available() else "cpu"
+    device = str(chosen_device(device))
     options = {"use_safetensors": True, "dtype": torch.float32}
     try:
         with _offline():
