@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 import torch
 
-from sfumato.attacks import placed
 from sfumato.attacks.corrector import Corrector
 from sfumato.attacks.decoder import Decoder
 from sfumato.attacks.textreader import TextReader
 from sfumato.errors import ArtifactError, InputError, ParameterError
 from sfumato.mechanisms import Laplace, Projection
 from tests.attacks.planted import Planted, sentences
+from tests.places import DEVICE
 
 SMALL = {"wordpieces": 200, "longest": 8, "width": 64, "layers": 1, "positions": 2, "batch": 32}
 ENCODER = Planted()
@@ -62,22 +62,10 @@ def test_noise_is_learned(decoded):
     assert words[0] > words[1]
 
 
-@pytest.fixture
-def drawn(monkeypatch) -> list[torch.Tensor]:
-    """The way of a GPU, tried on the CPU; lists the rows that were noised as tensors."""
-    rows = []
-    true = placed.release_tensor
-    monkeypatch.setattr(placed, "NOISED_ON", ("cpu",))
-    monkeypatch.setattr(
-        placed, "release_tensor", lambda victim, own, source: [rows.append(own), true(victim, own, source)][1]
-    )
-    return rows
-
-
 @pytest.mark.filterwarnings("ignore::sfumato.randomness.InsecureSeedWarning")
 def test_noise_is_drawn_where_the_network_is(drawn, decoded):
     noise, clean = Laplace.from_noise_ratio(0.8, dim=32), ENCODER.embed(OWN)
-    settings = {**SMALL, "device": "cpu"}
+    settings = {**SMALL, "device": DEVICE}
     adapted = Decoder(**settings, epochs=10).fit(OWN, clean, noise)
     assert len(drawn) == 5 and all(own is drawn[0] for own in drawn)
     released = noise.privatize(ENCODER.embed(UNSEEN), 3)

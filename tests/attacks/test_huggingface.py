@@ -13,7 +13,7 @@ import transformers
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 from sfumato import artifacts
-from sfumato.attacks import ATTACKS, hf_models, placed
+from sfumato.attacks import ATTACKS, hf_models
 from sfumato.attacks.base import held_back
 from sfumato.attacks.hf_pieces import Pieces, padded
 from sfumato.attacks.hf_prefix import PrefixModel
@@ -23,6 +23,7 @@ from sfumato.attacks.scores import exact_match, token_f1
 from sfumato.errors import ArtifactError, InputError, MissingPackageError, ParameterError, VectorError
 from sfumato.mechanisms import Gaussian, Projection
 from sfumato.randomness import InsecureSeedWarning, Source, generator
+from tests.places import DEVICE
 
 WHO = ("nurse", "baker", "pilot", "judge", "miner")
 DID = ("left", "found", "sold", "built", "lost")
@@ -383,15 +384,8 @@ def test_a_tokenizer_without_an_end_is_refused(tmp_path):
         Pieces.of(hf_models.load_tokenizer(hf_models.Local("here", tmp_path)))
 
 
-def test_noise_may_be_drawn_where_the_network_is(llama, monkeypatch):
-    """The way of a GPU, tried on the CPU."""
-    drawn, true = [], placed.release_tensor
-    monkeypatch.setattr(placed, "NOISED_ON", ("cpu",))
-    monkeypatch.setattr(
-        placed,
-        "release_tensor",
-        lambda victim, own, source: [drawn.append(own), true(victim, own, source)][1],
-    )
-    made = settings(llama, epochs=2, device="cpu").fit(TEXTS, embed(TEXTS), Gaussian(sigma=0.05))
+def test_noise_may_be_drawn_where_the_network_is(llama, drawn):
+    made = settings(llama, epochs=2, device=DEVICE).fit(TEXTS, embed(TEXTS), Gaussian(sigma=0.05))
     assert made.control is not None
+    assert {own.device.type for own in drawn} == {DEVICE}
     assert [len(own) for own in drawn].count(len(TEXTS) - len(held_back(len(TEXTS), 0.2, 0)[1])) >= 2

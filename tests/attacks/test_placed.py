@@ -1,4 +1,4 @@
-"""Attacks on a device: the same laws, the same network, the same leakage; here the device is a CPU."""
+"""Attacks on a device: the same laws, the same network, the same leakage; on a GPU where there is one."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ from sfumato.mechanisms import Gaussian, Identity, Laplace, Projection, Suppress
 from sfumato.protector import Protector  # noqa: E402
 from sfumato.randomness import generator  # noqa: E402
 from sfumato.sensitivity import Background  # noqa: E402
+from tests.places import DEVICE, there  # noqa: E402
 from tests.test_protector import PLACE, sentences  # noqa: E402
 
 FAKE = Fake(dim=64)
 TEXTS = sentences(1200)
 QUICK = TokenClassifier(vocabulary=PLACE, hidden=(64,), epochs=15)
-PLACED = replace(QUICK, device="cpu")
+PLACED = replace(QUICK, device=DEVICE)
 SCHEDULE = Schedule((32,), 1, 512, 0.3, 1e-2, "white")
 
 
@@ -70,7 +71,7 @@ def test_an_epoch_without_noise_ends_at_the_same_weights(inputs):
     schedule = replace(SCHEDULE, inputs=inputs)
     host, device = (
         train(rows, held, fresh_releases(None), schedule, 0, lambda epoch: None)
-        for rows in (clean, torch.from_numpy(clean))
+        for rows in (clean, there(clean))
     )
     for (weights, offsets), (other, more) in zip(host.layers, device.layers, strict=True):
         assert other == pytest.approx(weights, abs=1e-4) and more == pytest.approx(offsets, abs=1e-4)
@@ -80,9 +81,7 @@ def test_an_epoch_without_noise_ends_at_the_same_weights(inputs):
 def test_moments_are_those_of_numpy(monkeypatch):
     monkeypatch.setattr(perceptron, "_WIDENED", 100)
     clean, _ = planted(rows=77)
-    for one, other in zip(
-        perceptron._moments(clean), perceptron._moments(torch.from_numpy(clean)), strict=True
-    ):
+    for one, other in zip(perceptron._moments(clean), perceptron._moments(there(clean)), strict=True):
         assert other == pytest.approx(one, abs=1e-12)
 
 
@@ -96,7 +95,7 @@ def test_the_same_problem_gives_the_same_leakage(vectors):
 
 def test_a_tensor_is_learned_from_where_it_is(vectors, tmp_path, monkeypatch):
     """No release of the training rows goes through numpy, and the reader is kept as ever."""
-    given, drawn = torch.from_numpy(vectors), []
+    given, drawn = there(vectors), []
     true = placed.release_tensor
 
     def watched(victim, rows, source):
@@ -118,7 +117,7 @@ def test_every_part_of_the_attack_runs_on_a_device(vectors):
     """Substitutes, several members, fewer dimensions, mechanisms that no device draws."""
     few, rows = TEXTS[:150], vectors[:150]
     asked = replace(PLACED, epochs=2, embedder=FAKE, copies=2, members=2)
-    made = best_of(asked, few, torch.from_numpy(rows), Projection(epsilon=1e4, components=24))
+    made = best_of(asked, few, there(rows), Projection(epsilon=1e4, components=24))
     assert made.dim == 24 and made.control is not None
     for victim in (Identity(), Suppression(epsilon=50.0, mask=np.ones(64))):
         assert replace(PLACED, epochs=1).fit(few, rows, victim).dim == 64
@@ -128,23 +127,24 @@ def test_every_part_of_the_attack_runs_on_a_device(vectors):
 def test_a_protector_releases_tensors_as_it_releases_arrays(vectors, monkeypatch):
     """The same filter and length: with next to no noise the two agree, with noise their moments do."""
     monkeypatch.setattr(placed, "_NUMBERS", 1000)
-    background, rows = Background.fit(vectors), torch.from_numpy(vectors)
+    background, rows = Background.fit(vectors), there(vectors)
     loud = Protector(Laplace.from_noise_ratio(0.8, dim=64), background=background, neutral=0)
     filtered = rows.clone()
     placed._filter(loud, filtered)
-    assert filtered.numpy() == pytest.approx(loud._filtered(vectors), abs=1e-6)
-    assert not np.allclose(filtered, vectors, atol=1e-2)
+    assert filtered.cpu().numpy() == pytest.approx(loud._filtered(vectors), abs=1e-6)
+    assert not np.allclose(filtered.cpu(), vectors, atol=1e-2)
     for normalise in (True, False):
         quiet = Protector(Laplace(epsilon=1e4), background=background, normalise=normalise, neutral=0)
         wanted = fresh_releases(quiet, 1)(vectors)
-        assert fresh_releases(quiet, 1)(rows).numpy() == pytest.approx(wanted, abs=0.03)
+        assert fresh_releases(quiet, 1)(rows).cpu().numpy() == pytest.approx(wanted, abs=0.03)
     release = fresh_releases(loud, 1)
     first, second = release(rows), release(rows)
-    assert isinstance(first, torch.Tensor) and not torch.equal(first, second)
+    assert isinstance(first, torch.Tensor) and first.device == rows.device and not torch.equal(first, second)
     assert torch.equal(fresh_releases(loud, 1)(rows), first)
+    noisy = first.cpu().numpy()
     host = release(vectors)
-    assert first.numpy().mean(axis=0) == pytest.approx(host.mean(axis=0), abs=0.03)
-    assert np.cov(first.numpy().T) == pytest.approx(np.cov(host.T), abs=0.01)
+    assert noisy.mean(axis=0) == pytest.approx(host.mean(axis=0), abs=0.03)
+    assert np.cov(noisy.T) == pytest.approx(np.cov(host.T), abs=0.01)
 
 
 def test_bad_devices_and_bad_vectors_are_refused(vectors):
@@ -156,7 +156,7 @@ def test_bad_devices_and_bad_vectors_are_refused(vectors):
     if not torch.cuda.is_available():
         with pytest.raises(ParameterError, match="no CUDA device"):
             replace(QUICK, device="cuda").fit(TEXTS, vectors)
-    rows = torch.from_numpy(vectors)
+    rows = there(vectors)
     with pytest.raises(InputError, match="one text a vector"):
         PLACED.fit(TEXTS, rows[:-1])
     with pytest.raises(VectorError, match="two-dimensional"):

@@ -13,7 +13,7 @@ from safetensors.torch import save_file
 from torch import nn
 
 from sfumato import artifacts
-from sfumato.attacks import ATTACKS, hf_models, placed
+from sfumato.attacks import ATTACKS, hf_models
 from sfumato.attacks.base import fresh_releases, held_back
 from sfumato.attacks.hf_correct import Corrections, Guess, closest
 from sfumato.attacks.hf_pieces import padded
@@ -28,6 +28,7 @@ from sfumato.protector import Protector
 from sfumato.randomness import generator
 from sfumato.sensitivity import Background
 from tests.attacks.test_huggingface import TEXTS, WORDS, embed, save_tokenizer
+from tests.places import DEVICE
 
 VOCABULARY = 3 + len(WORDS)
 SIZES = {
@@ -554,15 +555,8 @@ def test_another_encoder_than_t5_has_to_be_given(published, tmp_path):
         made.recover(np.ones((1, 32), np.float32))
 
 
-def test_noise_may_be_drawn_where_the_network_is(folder, monkeypatch):
-    """The way of a GPU, tried on the CPU."""
-    drawn, true = [], placed.release_tensor
-    monkeypatch.setattr(placed, "NOISED_ON", ("cpu",))
-    monkeypatch.setattr(
-        placed,
-        "release_tensor",
-        lambda victim, own, source: [drawn.append(own), true(victim, own, source)][1],
-    )
-    made = settings(folder, epochs=2, device="cpu").fit(TEXTS, embed(TEXTS), Gaussian(sigma=0.05))
+def test_noise_may_be_drawn_where_the_network_is(folder, drawn):
+    made = settings(folder, epochs=2, device=DEVICE).fit(TEXTS, embed(TEXTS), Gaussian(sigma=0.05))
     assert made.control is not None
+    assert {own.device.type for own in drawn} == {DEVICE}
     assert [len(own) for own in drawn].count(len(TEXTS) - len(held_back(len(TEXTS), 0.2, 0)[1])) >= 2

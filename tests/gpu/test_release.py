@@ -33,6 +33,7 @@ from sfumato.verification.bits import check_bits
 from sfumato.verification.cases import CASES
 from sfumato.verification.epsilon import check_epsilon
 from sfumato.verification.fit import check_law
+from tests.places import DEVICE
 
 DIM = 24
 seeded = pytest.mark.filterwarnings("ignore::sfumato.randomness.InsecureSeedWarning")
@@ -40,7 +41,7 @@ seeded = pytest.mark.filterwarnings("ignore::sfumato.randomness.InsecureSeedWarn
 
 def vectors(rows: int, dim: int = DIM) -> torch.Tensor:
     drawn = generator(rows).standard_normal((rows, dim))
-    return torch.tensor(drawn / np.linalg.norm(drawn, axis=1, keepdims=True), dtype=torch.float32)
+    return torch.tensor(drawn / np.linalg.norm(drawn, axis=1, keepdims=True), dtype=torch.float32, device=DEVICE)
 
 
 MECHANISMS = {
@@ -66,7 +67,7 @@ def test_releases_are_float32_on_the_grid_and_leave_the_input_alone(mechanism):
     assert released.dtype == torch.float32
     assert released.device == x.device
     assert torch.equal(x, before)
-    assert grid.is_on(released.numpy(), mechanism.step(DIM))
+    assert grid.is_on(released.cpu().numpy(), mechanism.step(DIM))
     assert not torch.signbit(released[released == 0]).any()
     assert not torch.equal(released, privatize(mechanism, x))
 
@@ -79,7 +80,7 @@ def test_what_is_drawn_does_not_depend_on_the_chunk_or_the_batch(mechanism, monk
     monkeypatch.setattr(plain, "chunk_rows", lambda dim, device: 2)
     # A matrix product may round another way for another number of rows, far below the grid.
     assert torch.equal(privatize(mechanism, x, 3), whole)
-    placed = on_device(mechanism, "cpu")
+    placed = on_device(mechanism, DEVICE)
     keys = np.frombuffer(b"".join(hashlib.sha256(bytes([i])).digest() for i in range(9)), np.uint8).reshape(
         9, 32
     )
@@ -90,7 +91,7 @@ def test_what_is_drawn_does_not_depend_on_the_chunk_or_the_batch(mechanism, monk
 @everyone
 def test_noise_is_as_large_as_on_the_cpu(mechanism):
     x = vectors(1)[0].expand(2000, DIM)
-    ours, theirs = privatize(mechanism, x).numpy(), mechanism.privatize(x)
+    ours, theirs = privatize(mechanism, x).cpu().numpy(), mechanism.privatize(x.cpu())
     spread = [np.cov(values.T.astype(np.float64)) for values in (ours, theirs)]
     scale = np.sqrt(np.outer(np.diag(spread[1]), np.diag(spread[1])))
     # Differences of entries have a standard error of about 0.05: the bound is seven of them.
@@ -108,7 +109,7 @@ def cases() -> list[object]:
 
 @pytest.mark.parametrize("case", cases(), ids=lambda case: f"{case.label}-{case.layer}-{case.dim}")
 def test_the_verification_of_the_mechanisms_holds(case):
-    placed = replace(case, mechanism=on_device(case.mechanism, "cpu"))
+    placed = replace(case, mechanism=on_device(case.mechanism, DEVICE))
     source, rng = Source(), generator()
     if case.layer == "epsilon":
         rows = check_epsilon(placed, 5_000, source)
@@ -121,7 +122,7 @@ def test_the_verification_of_the_mechanisms_holds(case):
 
 
 def test_verify_takes_a_mechanism_on_a_device():
-    found = verify([on_device(Laplace(epsilon=4.0), "cpu")], quick=True)
+    found = verify([on_device(Laplace(epsilon=4.0), DEVICE)], quick=True)
     assert found.passed
     assert {row.layer for row in found.rows} == {"epsilon", "law", "bits"}
 
@@ -133,7 +134,7 @@ def test_a_broken_sampler_is_caught(monkeypatch):
     normals = plain.normals
     monkeypatch.setattr(plain, "normals", biased)
     case = next(case for case in CASES["gaussian"](True) if case.layer == "law" and case.dim == 384)
-    rows = check_law(replace(case, mechanism=on_device(case.mechanism, "cpu")), 700, Source(), generator())
+    rows = check_law(replace(case, mechanism=on_device(case.mechanism, DEVICE)), 700, Source(), generator())
     assert [row for row in rows if not row.passed]
 
 
@@ -209,24 +210,24 @@ def test_other_mechanisms_say_that_they_run_on_the_cpu(mechanism):
 
 def test_sticky_noise_of_a_device_never_meets_that_of_a_cpu():
     laplace = Laplace(epsilon=20.0)
-    placed = on_device(laplace, "cpu")
+    placed = on_device(laplace, DEVICE)
     assert placed.guarantee == laplace.guarantee
     assert isinstance(placed, Laplace)
     assert placed.fingerprint() != laplace.fingerprint()
-    assert on_device(placed, "cpu").fingerprint() == placed.fingerprint()
+    assert on_device(placed, DEVICE).fingerprint() == placed.fingerprint()
     sticky = Sticky(Secret.generate(), model="model@1")
     assert sticky.stream_id(placed, DIM) != sticky.stream_id(laplace, DIM)
     x, texts = vectors(3), ["one", "two", "three"]
     first = placed.privatize(x, sticky.keys(texts, placed, DIM))
     assert isinstance(first, np.ndarray)
-    assert np.array_equal(first, placed.privatize(x.numpy(), sticky.keys(texts, placed, DIM)))
+    assert np.array_equal(first, placed.privatize(x.cpu().numpy(), sticky.keys(texts, placed, DIM)))
     with pytest.raises(ParameterError, match="another noise than on a CPU"):
         privatize(laplace, x, sticky.keys(texts, laplace, DIM))
 
 
 def test_a_protector_draws_sticky_noise_on_the_device():
     protector = Protector(
-        mechanism=on_device(Laplace(epsilon=20.0), "cpu"), embedder="fake", secret=Secret.generate()
+        mechanism=on_device(Laplace(epsilon=20.0), DEVICE), embedder="fake", secret=Secret.generate()
     )
     texts = ["a cat", "a dog"]
     first, again = protector.embed(texts), protector.embed(texts[::-1])[::-1]

@@ -11,6 +11,7 @@ from sfumato.errors import ParameterError, VectorError  # noqa: E402
 from sfumato.sensitivity import Background, EllipsoidLearner, moments  # noqa: E402
 from sfumato.sensitivity.background import BackgroundFitter  # noqa: E402
 from sfumato.sensitivity.ellipsoid import differences  # noqa: E402
+from tests.places import there  # noqa: E402
 from tests.sensitivity.test_ellipsoid import DIM, planted  # noqa: E402
 
 
@@ -22,12 +23,12 @@ def small_blocks(monkeypatch):
 
 def test_a_background_of_a_tensor_is_that_of_the_array():
     rows = planted()[0].astype(np.float32)
-    wanted, found = Background.fit(rows), Background.fit(torch.from_numpy(rows).requires_grad_())
+    wanted, found = Background.fit(rows), Background.fit(there(rows).requires_grad_())
     assert found.mean == pytest.approx(wanted.mean, abs=1e-12)
     assert found.covariance == pytest.approx(wanted.covariance, abs=1e-12)
     assert found.rows == wanted.rows and type(found.covariance) is np.ndarray
     mixed = BackgroundFitter()
-    for part in (torch.from_numpy(rows[:1000]), rows[1000:1500], torch.from_numpy(rows[1500:]).double()):
+    for part in (there(rows[:1000]), rows[1000:1500], there(rows[1500:]).double()):
         mixed.update(part)
     assert mixed.finish().covariance == pytest.approx(wanted.covariance, abs=1e-12)
 
@@ -37,7 +38,7 @@ def test_an_ellipsoid_of_tensors_is_that_of_the_arrays(kind):
     rows, moves, _ = planted()
     background, learner = Background.fit(rows), EllipsoidLearner(kind=kind)
     wanted = learner.fit(moves, background)
-    found = learner.fit([torch.from_numpy(moves)], Background.fit(torch.from_numpy(rows)))
+    found = learner.fit([there(moves)], Background.fit(there(rows)))
     assert found.covariance() == pytest.approx(wanted.covariance(), abs=1e-9)
     assert found.epsilon == pytest.approx(wanted.epsilon, rel=1e-9)
 
@@ -45,15 +46,15 @@ def test_an_ellipsoid_of_tensors_is_that_of_the_arrays(kind):
 def test_differences_of_tensors_stay_a_tensor():
     plus, minus = (array.astype(np.float32) for array in planted(rows=50)[:2])
     wanted = differences(plus, minus)
-    found = differences(torch.from_numpy(plus), torch.from_numpy(minus))
-    assert isinstance(found, torch.Tensor) and np.array_equal(found.numpy(), wanted)
-    mixed = differences(torch.from_numpy(plus), minus)
+    found = differences(there(plus), there(minus))
+    assert isinstance(found, torch.Tensor) and np.array_equal(found.cpu().numpy(), wanted)
+    mixed = differences(there(plus), minus)
     assert type(mixed) is np.ndarray and np.array_equal(mixed, wanted)
     with pytest.raises(ParameterError, match=r"\(50, 64\) and \(49, 64\)"):
-        differences(torch.from_numpy(plus), torch.from_numpy(minus[1:]))
+        differences(there(plus), there(minus[1:]))
 
 
-@pytest.mark.parametrize("make", [np.asarray, torch.from_numpy], ids=["array", "tensor"])
+@pytest.mark.parametrize("make", [np.asarray, there], ids=["array", "tensor"])
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_numbers_that_are_not_finite_are_refused(make, value):
     rows, moves, _ = planted(rows=100)

@@ -16,6 +16,9 @@ from sfumato.gpu.streams import Streams
 
 Tensor = Any
 
+SEES_NORMS = True
+"""`add` and `turn` return the norms of the rows they read."""
+
 LARGEST_LAUNCH = 1 << 30
 """Numbers in one launch, so that every place in it fits 32 bits."""
 
@@ -101,18 +104,22 @@ def add(
     *,
     launch: Launch | None = None,
     rounds: int = c.ROUNDS,
-) -> None:
+) -> Tensor:
     """Write the release of additive noise to `out`; see `plain.add`. Fewer rounds are for timing only."""
     launch = launch or ADD
     rows, dim = vectors.shape
     blocks = -(-dim // c.NORMALS_PER_BLOCK)
+    # The largest power of two that divides the lanes of a row, and is no more than the lanes of a warp.
+    group = min(blocks & -blocks, 32)
+    squares = torch.empty((rows, blocks // group), dtype=vectors.dtype, device=vectors.device)
     numbers = _numbers(vectors.device, c.TO_WHOLE * step, grid.LARGEST * step)
     kernels.add_kernel[_grid(rows * blocks, launch)](
-        vectors, out, streams.keys, scales, numbers if deviations is None else deviations,
+        vectors, out, squares, streams.keys, scales, numbers if deviations is None else deviations,
         numbers if extra is None else extra, numbers, streams.first, rows * blocks,
-        DIM=dim, BLOCKS=blocks, OWN=own, SCALED=len(scales) > 1, SHAPED=deviations is not None,
+        DIM=dim, BLOCKS=blocks, GROUP=group, OWN=own, SCALED=len(scales) > 1, SHAPED=deviations is not None,
         EXTRA=extra is not None, KEYED=streams.keyed, ROUNDS=rounds, **_options(launch),
     )  # fmt: skip
+    return squares.sum(1).sqrt_()
 
 
 def turns(streams: Streams, law: Turning) -> Tensor:
@@ -128,15 +135,19 @@ def turns(streams: Streams, law: Turning) -> Tensor:
     return out
 
 
-def turn(vectors: Tensor, out: Tensor, streams: Streams, turned: Tensor, longest: float, step: float) -> None:
+def turn(
+    vectors: Tensor, out: Tensor, streams: Streams, turned: Tensor, longest: float, step: float
+) -> Tensor:
     """Write turned directions to `out`; see `plain.turn`."""
     rows, dim = vectors.shape
+    norms = torch.empty(rows, dtype=torch.float64, device=vectors.device)
     blocks = -(-dim // c.NORMALS_PER_BLOCK)
     numbers = _numbers(vectors.device, c.TO_WHOLE * step, grid.LARGEST * step, longest)
     # A whole row sits in the registers of one program; a program has at least one warp of lanes.
     lanes = max(32, 1 << (blocks - 1).bit_length())
     launch = Launch(lanes, min(TURN_WARPS, lanes // 32) if lanes < 512 else 8)
     kernels.turn_kernel[(rows,)](
-        vectors, out, streams.keys, turned, numbers, streams.first, rows, DIM=dim, BLOCKS=blocks,
+        vectors, out, norms, streams.keys, turned, numbers, streams.first, rows, DIM=dim, BLOCKS=blocks,
         RADIUS=longest > 0.0, KEYED=streams.keyed, ROUNDS=c.ROUNDS, **_options(launch),
     )  # fmt: skip
+    return norms

@@ -45,11 +45,14 @@ def words_kernel(out, keys, first, lanes, BLOCKS: tl.constexpr, PURPOSE: tl.cons
 
 
 @triton.jit(do_not_specialize=["first"])
-def add_kernel(vectors, out, keys, scales, deviations, extra, numbers, first, lanes,
-               DIM: tl.constexpr, BLOCKS: tl.constexpr, OWN: tl.constexpr, SCALED: tl.constexpr,
-               SHAPED: tl.constexpr, EXTRA: tl.constexpr, KEYED: tl.constexpr, ROUNDS: tl.constexpr,
-               LANES: tl.constexpr):  # fmt: skip
-    """Draw, shape, add, round to the grid and cast, reading each input and writing each output once."""
+def add_kernel(vectors, out, squares, keys, scales, deviations, extra, numbers, first, lanes,
+               DIM: tl.constexpr, BLOCKS: tl.constexpr, GROUP: tl.constexpr, OWN: tl.constexpr,
+               SCALED: tl.constexpr, SHAPED: tl.constexpr, EXTRA: tl.constexpr, KEYED: tl.constexpr,
+               ROUNDS: tl.constexpr, LANES: tl.constexpr):  # fmt: skip
+    """Draw, shape, add, round to the grid and cast, reading each input and writing each output once.
+
+    On its way it sums the squares of each row over groups of lanes, for the check of norms.
+    """
     lane = tl.program_id(0) * LANES + tl.arange(0, LANES)
     inside = lane < lanes
     row = tl.where(inside, lane // BLOCKS, 0)
@@ -65,6 +68,7 @@ def add_kernel(vectors, out, keys, scales, deviations, extra, numbers, first, la
             keys, row, first, column, _NORMALS, KEYED, ROUNDS
         )
         normals = eight_normals(w0, w1, w2, w3, w4, w5, w6, w7, w8, w9, w10, w11, w12, w13, w14, w15)
+    total = tl.zeros((LANES,), vectors.dtype.element_ty)
     for number in tl.static_range(8):
         there = inside
         if DIM != 8 * BLOCKS:
@@ -77,8 +81,14 @@ def add_kernel(vectors, out, keys, scales, deviations, extra, numbers, first, la
                 noise = noise + tl.load(extra + start + number * BLOCKS, mask=there, other=0.0)
         else:
             noise = tl.load(extra + start + number * BLOCKS, mask=there, other=0.0)
-        value = tl.load(vectors + start + number * BLOCKS, mask=there, other=0.0).to(tl.float64)
-        tl.store(out + start + number * BLOCKS, snap(noise * scale + value, magic, largest), mask=there)
+        value = tl.load(vectors + start + number * BLOCKS, mask=there, other=0.0)
+        total += value * value
+        released = snap(noise * scale + value.to(tl.float64), magic, largest)
+        tl.store(out + start + number * BLOCKS, released, mask=there)
+    # Groups do not straddle rows, and lanes beyond the last row have nothing to sum.
+    group = tl.program_id(0) * (LANES // GROUP) + tl.arange(0, LANES // GROUP)
+    sums = tl.sum(tl.reshape(total, (LANES // GROUP, GROUP)), 1)
+    tl.store(squares + group, sums, mask=group * GROUP < lanes)
 
 
 @triton.jit(do_not_specialize=["first"])
@@ -177,7 +187,7 @@ def turns_kernel(out, keys, cumulative, edges, widths, bounds, numbers, first, r
 
 
 @triton.jit(do_not_specialize=["first"])
-def turn_kernel(vectors, out, keys, turned, numbers, first, rows,
+def turn_kernel(vectors, out, norms, keys, turned, numbers, first, rows,
                 DIM: tl.constexpr, BLOCKS: tl.constexpr, RADIUS: tl.constexpr, KEYED: tl.constexpr,
                 ROUNDS: tl.constexpr, LANES: tl.constexpr):  # fmt: skip
     """Turn one row towards a uniform tangent direction, the whole row in registers."""
@@ -211,6 +221,7 @@ def turn_kernel(vectors, out, keys, turned, numbers, first, rows,
         nn += coarse_part(normal * normal)
         nn_rest += fine_part(normal * normal)
     norm = tl.sqrt(tl.sum(xx, 0) + tl.sum(xx_rest, 0))
+    tl.store(norms + row, norm / power)
     along = (tl.sum(nx, 0) + tl.sum(nx_rest, 0)) / norm
     rest = (tl.sum(nn, 0) + tl.sum(nn_rest, 0)) - along * along
     sideways = sin / tl.sqrt(tl.where(rest > _TINY, rest, _TINY))

@@ -24,6 +24,9 @@ from sfumato.gpu.chacha import keystream, long_word
 from sfumato.gpu.laws import Turning
 from sfumato.gpu.streams import Streams
 
+SEES_NORMS = False
+"""Norms are checked before."""
+
 ROWS_ON_CPU, ROWS_ON_DEVICE = 1 << 18, 1 << 24
 """Numbers drawn at a time: the generator's states stay in a cache, or fit beside the vectors."""
 

@@ -27,6 +27,9 @@ _STRIPE = 256
 class Backend(Protocol):
     """What `plain` and `fused` both are; `plain` says what each function does."""
 
+    SEES_NORMS: bool
+    """Whether `add` and `turn` return the norms of the rows they read, or nothing."""
+
     def chunk_rows(self, dim: int, device: torch.device) -> int:
         """How many rows to release at a time."""
 
@@ -46,7 +49,7 @@ class Backend(Protocol):
         extra: Tensor | None,
         own: bool,
         step: float,
-    ) -> None:
+    ) -> Tensor | None:
         """Write the release of additive noise to `out`."""
 
     def turns(self, streams: Streams, law: Turning) -> Tensor:
@@ -54,7 +57,7 @@ class Backend(Protocol):
 
     def turn(
         self, vectors: Tensor, out: Tensor, streams: Streams, turned: Tensor, longest: float, step: float
-    ) -> None:
+    ) -> Tensor | None:
         """Write turned directions to `out`."""
 
 
@@ -65,8 +68,12 @@ class Plan(Protocol):
     def wide(self) -> bool:
         """Whether it keeps noise in memory, so that chunks must be smaller."""
 
-    def release(self, backend: Backend, vectors: Tensor, out: Tensor, streams: Streams) -> None:
-        """Write the release of `vectors` to `out`."""
+    @property
+    def reads_rows(self) -> bool:
+        """Whether the backend reads the vectors themselves, so that it sees their norms."""
+
+    def release(self, backend: Backend, vectors: Tensor, out: Tensor, streams: Streams) -> Tensor | None:
+        """Write the release of `vectors` to `out`, and return the norms the backend saw."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,7 +103,12 @@ class Adding:
         """Whether noise or projections are kept in memory."""
         return self.factors is not None or self.triangle is not None or self.projection is not None
 
-    def release(self, backend: Backend, vectors: Tensor, out: Tensor, streams: Streams) -> None:
+    @property
+    def reads_rows(self) -> bool:
+        """Whether vectors are not projected first."""
+        return self.projection is None
+
+    def release(self, backend: Backend, vectors: Tensor, out: Tensor, streams: Streams) -> Tensor | None:
         """Draw the scales of the rows, then draw, shape, add and round."""
         if self.projection is not None:
             vectors = torch.matmul(vectors.to(torch.float64), self.projection)
@@ -106,7 +118,8 @@ class Adding:
             extra = _coloured(backend.normals(streams, self.dim, NORMALS), self.triangle)
         elif self.factors is not None:
             extra = torch.matmul(backend.normals(streams, len(self.factors), FACTORS), self.factors)
-        backend.add(vectors, out, streams, scales, self.deviations, extra, self.triangle is None, self.step)
+        own = self.triangle is None
+        return backend.add(vectors, out, streams, scales, self.deviations, extra, own, self.step)
 
 
 def _coloured(normals: Tensor, triangle: Tensor) -> Tensor:
@@ -125,10 +138,12 @@ class Turns:
     step: float
     law: Turning
     wide: bool = False
+    reads_rows: bool = True
 
-    def release(self, backend: Backend, vectors: Tensor, out: Tensor, streams: Streams) -> None:
+    def release(self, backend: Backend, vectors: Tensor, out: Tensor, streams: Streams) -> Tensor | None:
         """Draw the angles of the rows, then turn and round."""
-        backend.turn(vectors, out, streams, backend.turns(streams, self.law), self.law.longest, self.step)
+        turned = backend.turns(streams, self.law)
+        return backend.turn(vectors, out, streams, turned, self.law.longest, self.step)
 
 
 @singledispatch

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sfumato.arrays import as_vectors
 from sfumato.errors import MissingPackageError, ParameterError
 from sfumato.gpu.coefficients import NOISE_VERSION
-from sfumato.gpu.gate import as_tensor, watch
+from sfumato.gpu.gate import as_tensor, row_norms, watch
 from sfumato.gpu.plans import Backend, plan_of
 from sfumato.gpu.streams import open_streams
 from sfumato.mechanisms import Mechanism
@@ -81,14 +81,18 @@ def privatize(
         size = min(size, max(1, _WIDE_NUMBERS // widest))
     # Kernels are launched on the current device, whichever tensors they are given.
     with torch.cuda.device(device) if device.type == "cuda" else nullcontext():
-        settle = watch(tensor, mechanism.max_norm)
-        if device.type == "cpu":
+        sees_norms = chosen.SEES_NORMS and plan.reads_rows
+        settle = None if sees_norms else watch(tensor, row_norms(tensor), mechanism.max_norm)
+        if settle is not None and device.type == "cpu":
             settle()
         streams = open_streams(rng, rows, device)
+        seen = []
         for low in range(0, rows, size):
             high = min(low + size, rows)
-            plan.release(chosen, tensor[low:high], out[low:high], streams.part(low, high))
+            seen.append(plan.release(chosen, tensor[low:high], out[low:high], streams.part(low, high)))
         streams.forget()
+        if settle is None:
+            settle = watch(tensor, torch.cat(seen), mechanism.max_norm)
         settle()
     return out
 

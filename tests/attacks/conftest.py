@@ -1,0 +1,25 @@
+"""What tests of several attacks share."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from tests.places import DEVICE
+
+
+@pytest.fixture
+def drawn(monkeypatch: pytest.MonkeyPatch) -> list[torch.Tensor]:
+    """The way of a GPU, on a CPU too; lists the rows that were noised as tensors."""
+    from sfumato.attacks import placed
+
+    rows: list[torch.Tensor] = []
+    true = placed.release_tensor
+
+    def watched(victim: object, own: torch.Tensor, source: object) -> torch.Tensor:
+        rows.append(own)
+        return true(victim, own, source)
+
+    monkeypatch.setattr(placed, "NOISED_ON", (DEVICE,))
+    monkeypatch.setattr(placed, "release_tensor", watched)
+    return rows
