@@ -42,10 +42,20 @@ CLEAN = {
     "greedy, edited": Search(steps=0, beam=1, first=1, polish=12),
     "best of 16, edited": Search(steps=0, beam=1, first=16, heat=0.5, polish=12),
     "50 steps": Search(steps=50, beam=1),
-    "beam 8, 50 steps": Search(steps=50, beam=8, branch=8, first=64),
+    "beam 4 by 8, 20 steps": Search(steps=20, branch=8),
+    "beam 4 by 8, 20 steps, edited": Search(steps=20, branch=8, polish=12),
+    "beam 8 by 8, 50 steps": Search(steps=50, beam=8, branch=8, first=64),
 }
-NOISY = {"greedy": GREEDY, "beam 4, 10 steps": Search(steps=10)}
-APART = {"greedy": GREEDY, "beam 4, 20 steps": Search(steps=20)}
+NOISY = {
+    "greedy": GREEDY,
+    "beam 4, 10 steps": Search(steps=10),
+    "beam 4 by 8, 10 steps": Search(steps=10, branch=8),
+}
+APART = {
+    "greedy": GREEDY,
+    "beam 4, 20 steps": Search(steps=20),
+    "beam 4 by 8, 20 steps": Search(steps=20, branch=8),
+}
 
 
 class Reading:

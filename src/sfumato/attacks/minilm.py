@@ -38,6 +38,7 @@ class ReadyMade(Attack):
     Args:
         steps: rounds of correction; 0 writes one text and looks no further, and needs no encoder.
         beam: hypotheses kept for each vector.
+        branch: corrections written for each hypothesis in each round, where more than one is kept.
         likeliest: texts followed at once while one is written, of which the likeliest stays; 1 is faster.
         polish: rounds of editing the best text at the end, a wordpiece each time; some 200 embeddings each.
         epochs: times it goes through the texts it is given, on freshly noised vectors.
@@ -47,6 +48,7 @@ class ReadyMade(Attack):
 
     steps: int = 0
     beam: int = 4
+    branch: int = 8
     likeliest: int = 4
     polish: int = 0
     epochs: float = 0.0
@@ -66,6 +68,7 @@ class ReadyMade(Attack):
         """Check every field."""
         whole_number(self.steps, "steps", 0, 10_000)
         whole_number(self.beam, "beam", 1, 1024)
+        whole_number(self.branch, "branch", 1, 1024)
         whole_number(self.likeliest, "likeliest", 1, 1024)
         whole_number(self.polish, "polish", 0, 10_000)
         whole_number(self.batch, "batch", 1, 10**6)
@@ -88,7 +91,12 @@ class ReadyMade(Attack):
         beam = self.beam if self.steps else 1
         first = 4 * beam if beam > 1 else 1
         reader.search = Search(
-            steps=self.steps, beam=beam, first=first, likeliest=self.likeliest, polish=self.polish
+            steps=self.steps,
+            beam=beam,
+            branch=self.branch,
+            first=first,
+            likeliest=self.likeliest,
+            polish=self.polish,
         )
         if reader.search.compares:
             reader.embedder = load_embedder("minilm")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import torch
@@ -29,9 +30,11 @@ class Launch:
 
     lanes: int = 128
     warps: int = 4
+    registers: int | None = None
+    """Most registers a thread may take; the compiler's choice if None."""
 
 
-ADD = Launch()
+ADD = Launch(128, 2, 96)
 ROWS = Launch()
 TURN_WARPS = 2
 
@@ -43,15 +46,22 @@ def chunk_rows(dim: int, device: torch.device) -> int:
 
 def _options(launch: Launch) -> dict[str, Any]:
     # Fused multiply-adds would round otherwise than plain torch does.
-    return {"LANES": launch.lanes, "num_warps": launch.warps, "enable_fp_fusion": False}
+    return {
+        "LANES": launch.lanes,
+        "num_warps": launch.warps,
+        "maxnreg": launch.registers,
+        "enable_fp_fusion": False,
+    }
 
 
 def _grid(count: int, launch: Launch) -> tuple[int]:
     return (-(-count // launch.lanes),)
 
 
+@lru_cache(maxsize=1024)
 def _numbers(device: torch.device, *values: float) -> Tensor:
-    # Through memory, because a Python float becomes a float32 on its way into a kernel.
+    # Through memory, because a Python float becomes a float32 on its way into a kernel. Kept, because putting
+    # them there waits for all that is queued.
     return torch.tensor(values, dtype=torch.float64, device=device)
 
 
@@ -111,7 +121,7 @@ def add(
     blocks = -(-dim // c.NORMALS_PER_BLOCK)
     # The largest power of two that divides the lanes of a row, and is no more than the lanes of a warp.
     group = min(blocks & -blocks, 32)
-    squares = torch.empty((rows, blocks // group), dtype=vectors.dtype, device=vectors.device)
+    squares = torch.empty((blocks // group, rows), dtype=vectors.dtype, device=vectors.device)
     numbers = _numbers(vectors.device, c.TO_WHOLE * step, grid.LARGEST * step)
     kernels.add_kernel[_grid(rows * blocks, launch)](
         vectors, out, squares, streams.keys, scales, numbers if deviations is None else deviations,
@@ -119,7 +129,7 @@ def add(
         DIM=dim, BLOCKS=blocks, GROUP=group, OWN=own, SCALED=len(scales) > 1, SHAPED=deviations is not None,
         EXTRA=extra is not None, KEYED=streams.keyed, ROUNDS=rounds, **_options(launch),
     )  # fmt: skip
-    return squares.sum(1).sqrt_()
+    return squares.sum(0).sqrt_()
 
 
 def turns(streams: Streams, law: Turning) -> Tensor:

@@ -85,10 +85,11 @@ def add_kernel(vectors, out, squares, keys, scales, deviations, extra, numbers, 
         total += value * value
         released = snap(noise * scale + value.to(tl.float64), magic, largest)
         tl.store(out + start + number * BLOCKS, released, mask=there)
-    # Groups do not straddle rows, and lanes beyond the last row have nothing to sum.
+    # Groups do not straddle rows. Those of a row are stored apart, so that a sum over them reads in order.
     group = tl.program_id(0) * (LANES // GROUP) + tl.arange(0, LANES // GROUP)
     sums = tl.sum(tl.reshape(total, (LANES // GROUP, GROUP)), 1)
-    tl.store(squares + group, sums, mask=group * GROUP < lanes)
+    own, rows = group // (BLOCKS // GROUP), lanes // BLOCKS
+    tl.store(squares + group % (BLOCKS // GROUP) * rows + own, sums, mask=own < rows)
 
 
 @triton.jit(do_not_specialize=["first"])
