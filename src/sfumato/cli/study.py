@@ -10,6 +10,8 @@ import typer
 from sfumato.cli.output import JsonOption, console, progress, write_json
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from sfumato.studies import Part, Setting, Study
     from sfumato.studies.running import Done
 
@@ -42,6 +44,24 @@ def _run(study: Study, setting: Setting, output: Path, parts: list[str], again: 
         return run_study(study, loud, output, only=parts, again=again, on_part=on_part)
 
 
+def _together(
+    studies: list[Study], setting: Setting, output: Path, parts: list[str], again: bool, jobs: int
+) -> Iterator[tuple[Study, Done]]:
+    from sfumato.studies.together import run_together
+
+    with progress(studies[0].name, len(parts or studies[0].parts)) as bar:
+        tasks = {studies[0].name: bar.tasks[0].id}
+        for study in studies[1:]:
+            tasks[study.name] = bar.add_task(study.name, total=len(parts or study.parts))
+
+        def on_event(study: Study, step: str, ended: int) -> None:
+            bar.update(tasks[study.name], description=f"{study.name} {step}", advance=ended)
+
+        yield from run_together(
+            studies, setting, output, jobs=jobs, only=parts, again=again, on_event=on_event
+        )
+
+
 def _fill(page: Path, output: Path) -> None:
     from sfumato.files import write_atomic
     from sfumato.studies.page import fill
@@ -65,6 +85,10 @@ def command(
     again: Annotated[bool, typer.Option("--again", help="Run parts anew that are there already.")] = False,
     seed: Annotated[int, typer.Option(min=0, help="Seed of everything that is drawn.")] = 0,
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
+    jobs: Annotated[
+        int | None,
+        typer.Option(min=1, help="Studies run side by side; one a core, and one on cuda, if left out."),
+    ] = None,
     cache: Annotated[
         Path | None, typer.Option(help="Keep vectors of texts here between runs.", file_okay=False)
     ] = None,
@@ -78,6 +102,7 @@ def command(
     A study goes on where it was stopped. With --page and no name nothing is run: the page is filled from the
     results in the output folder.
     """
+    from sfumato.blocks import thread_count
     from sfumato.errors import ParameterError
     from sfumato.studies import STUDIES, Setting, load_study
     from sfumato.studies.running import read_result
@@ -95,11 +120,15 @@ def command(
             if folder is not None:
                 folder.mkdir(parents=True, exist_ok=True)
         setting = Setting(data, quick, seed, device, cache)
-        for study in studies:
-            done = _run(study, setting, output, part or [], again)
+        jobs = min(len(studies), jobs or (thread_count(None) if device == "cpu" else 1))
+        if jobs > 1:
+            ended = _together(studies, setting, output, part or [], again, jobs)
+        else:
+            ended = ((study, _run(study, setting, output, part or [], again)) for study in studies)
+        for study, done in ended:
             results[study.name] = read_result(done.path)
             out.print(f"{study.name}: {len(done.ran)} parts run, {len(done.kept)} kept. {done.path}")
     if page is not None:
         _fill(page, output)
         out.print(f"Filled {page}")
-    write_json(json, results)
+    write_json(json, {name: results[name] for name in STUDIES if name in results})

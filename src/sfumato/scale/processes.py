@@ -51,12 +51,12 @@ def run(
 def _start(job: Job) -> None:
     global _worker
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent alone decides
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    threading.Thread(target=end_with_parent, daemon=True).start()
     limit_threads(1)
     _worker = Worker(job)
 
 
-def _end_with_parent() -> None:
+def end_with_parent() -> None:
     """A worker whose parent was killed would wait for work for ever."""
     parent = parent_process()
     if parent is not None:

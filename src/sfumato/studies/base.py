@@ -11,6 +11,10 @@ Number = float | int
 OnStep = Callable[[str], object]
 
 
+def silent(step: str) -> None:
+    """Hear what is done now, and say nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class Cell:
     """One measured figure with its interval."""
@@ -97,7 +101,7 @@ class Setting:
     device: str = "cpu"
     cache: Path | None = None
     """Where vectors of texts are kept between runs."""
-    on_step: OnStep = field(default=lambda step: None, repr=False)
+    on_step: OnStep = field(default=silent, repr=False)
 
     def pick(self, full: Any, quick: Any) -> Any:
         """The value for a full or for a quick run."""

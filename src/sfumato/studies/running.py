@@ -49,13 +49,7 @@ def run_study(
         again: run parts anew that are there already.
         on_part: hears what is going on.
     """
-    chosen = _chosen(study, only)
-    missing = sorted({need for part in chosen for need in part.needs if not (setting.data / need).is_dir()})
-    if missing:
-        raise InputError(
-            f"The study {study.name} reads {', '.join(missing)}, not found in {setting.data}. "
-            "Name the folder of the data sets with --data."
-        )
+    chosen = check_data(study, setting, only)
     path = folder / f"{study.name}.json"
     empty: dict[str, Any] = {"study": study.name, "parts": {}}
     result = read_result(path) if path.exists() else empty
@@ -71,6 +65,18 @@ def run_study(
         ran.append(part.name)
         _tell(on_part, part, "done")
     return Done(path, tuple(ran), tuple(kept))
+
+
+def check_data(study: Study, setting: Setting, only: Collection[str] = ()) -> list[Part]:
+    """Return the chosen parts, or refuse: one is unknown, or data sets they read are missing."""
+    chosen = _chosen(study, only)
+    missing = sorted({need for part in chosen for need in part.needs if not (setting.data / need).is_dir()})
+    if missing:
+        raise InputError(
+            f"The study {study.name} reads {', '.join(missing)}, not found in {setting.data}. "
+            "Name the folder of the data sets with --data."
+        )
+    return chosen
 
 
 def _kept(path: Path, study: Study, name: str, found: dict[str, Any]) -> dict[str, Any]:
