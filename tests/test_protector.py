@@ -10,7 +10,7 @@ import pytest
 from sfumato.accounting import Ledger, Secret
 from sfumato.concepts.concept import Concept
 from sfumato.embedders import Fake
-from sfumato.errors import ArtifactError, BudgetError, InputError, ParameterError
+from sfumato.errors import ArtifactError, BudgetError, InputError, ParameterError, VectorError
 from sfumato.learning import LearnSettings, learn
 from sfumato.mechanisms import Gaussian, Identity, Laplace, Mahalanobis, Polar, Projection, Suppression
 from sfumato.protector import Protector
@@ -133,6 +133,21 @@ def test_the_ledger_is_charged_before_and_refuses_whole(learned, tmp_path):
     for _ in range(5):
         sticky.embed(fresh)
     assert ledger.spent(fresh[0]).epsilon == pytest.approx(epsilon)
+
+
+@pytest.mark.parametrize("selective", [False, True])
+def test_a_bad_row_is_refused_by_its_number_before_anything_is_spent(learned, tmp_path, selective):
+    ledger = Ledger(tmp_path / "ledger.db", secret=Secret.generate())
+    counted = replace(learned, ledger=ledger, only_matching=selective)
+    texts = sentences(6, seed=7)
+    matched = np.array([False, True, False, True, True, False])
+    for row, value in ((2, np.nan), (3, 9.0), (4, 0.0)):
+        vectors = learned.prepare(texts).vectors.copy()
+        vectors[row] = value
+        with pytest.raises(VectorError, match=f"Row {row}") as caught:
+            counted.protect(vectors, texts=texts, matched=matched)
+        assert caught.value.row == row
+    assert all(ledger.spent(text).epsilon == 0 for text in texts)
 
 
 def test_only_matching_leaves_the_rest_alone_and_says_so(learned):

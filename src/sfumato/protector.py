@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sfumato.accounting import Guarantee, Ledger, Secret, Sticky
 from sfumato.accounting.sticky import canonical
-from sfumato.arrays import as_vectors, row_blocks
+from sfumato.arrays import FloatArray, as_vectors, row_blocks
 from sfumato.concepts.concept import Concept
 from sfumato.concepts.neutral import Mention, neutral_texts, spread, without_overlaps
 from sfumato.embedders import load_embedder
@@ -185,11 +185,10 @@ class Protector:
         if role not in get_args(Role):
             raise ParameterError(f"`role` must be one of {get_args(Role)}. Found {role!r}.")
         array = as_vectors(vectors, dim=self.mechanism.dim)
-        rows = np.arange(len(array))
-        if self.only_matching:
-            if matched is None:
-                raise InputError("only_matching needs to know which rows hold a concept. Protect texts.")
-            rows = np.flatnonzero(matched)
+        rows = self._noised_rows(array, matched)
+        if self.only_matching or self.ledger is not None:
+            self.mechanism.check(array)  # also rows that get no noise, and before anything is spent
+        every = len(rows) == len(array)
         names = self._names(texts, rows, len(array), role)
         sticky = self.sticky(array.shape[1]) if self.secret is not None and role == "document" else None
         source = (
@@ -201,18 +200,25 @@ class Protector:
             stream = None if sticky is None else sticky.stream_id(self.mechanism, array.shape[1])
             accounts = None if units is None else [units[int(row)] for row in rows]
             self.ledger.spend(names, self.guarantee, stream=stream, unit=accounts, shape=self._shape_id())
-        every = len(rows) == len(array)
         out = released = self.mechanism.privatize(array if every else array[rows], source)
         if released.shape[1] == array.shape[1]:
             out = self._filtered(released)
-            if not every:
-                out, chosen = array.astype(np.float32), out
-                out[rows] = chosen
-        elif self.only_matching:
-            raise ParameterError("only_matching needs a mechanism that keeps the dimension.")
+        if not every:
+            out, noisy = array.astype(np.float32), out
+            out[rows] = noisy
         if self.normalise:
             out /= np.maximum(np.linalg.norm(out, axis=1, keepdims=True), np.float32(1e-12))
         return out
+
+    def _noised_rows(self, array: FloatArray, matched: NDArray[np.bool_] | None) -> NDArray[np.intp]:
+        """Rows that get noise: all, or those that hold a concept."""
+        if not self.only_matching:
+            return np.arange(len(array))
+        if matched is None:
+            raise InputError("only_matching needs to know which rows hold a concept. Protect texts.")
+        if self.mechanism.output_dim(array.shape[1]) != array.shape[1]:
+            raise ParameterError("only_matching needs a mechanism that keeps the dimension.")
+        return np.flatnonzero(matched)
 
     def filter_matrix(self) -> Floats | None:
         """The public filter S (S + N)^-1 for this mechanism's noise N; None without a background."""

@@ -82,10 +82,10 @@ def test_scenes_find_their_terms(data):
     assert all(needs for _, needs in SCENES.values())
 
 
-@pytest.mark.filterwarnings("ignore::sfumato.randomness.InsecureSeedWarning")
-def test_a_protector_is_told_from_no_protection(data, monkeypatch):
+@pytest.fixture
+def small(monkeypatch):
     full = bench.sizes
-    small = {
+    few = {
         "rows": 240,
         "pool": 300,
         "epochs": 12,
@@ -94,7 +94,11 @@ def test_a_protector_is_told_from_no_protection(data, monkeypatch):
         "linked": 20,
         "copies": 1,
     }
-    monkeypatch.setattr(bench, "sizes", lambda setting: replace(full(setting), **small))
+    monkeypatch.setattr(bench, "sizes", lambda setting: replace(full(setting), **few))
+
+
+@pytest.mark.filterwarnings("ignore::sfumato.randomness.InsecureSeedWarning")
+def test_a_protector_is_told_from_no_protection(data, small):
     parts = {part.name: part for part in load_study("sfumato").parts}
     (leaks,) = parts["location-wordllama"].run(Setting(data, quick=True)).tables
     outcome = parts["location-wordllama-attacks"].run(Setting(data, quick=True))
@@ -111,3 +115,14 @@ def test_a_protector_is_told_from_no_protection(data, monkeypatch):
         assert "kept STS" in finding.ours
         strongest = max(row[5].value for row in table.rows if not isinstance(row[5], str))
         assert finding.same is (strongest <= 0.05 and "below" not in finding.cause)
+
+
+@pytest.mark.filterwarnings("ignore::sfumato.randomness.InsecureSeedWarning")
+def test_vectors_without_texts_are_released_both_ways(data, small):
+    part = next(part for part in load_study("sfumato").parts if part.name == "vectors")
+    outcome = part.run(Setting(data, quick=True))
+    (table,), (finding,) = outcome.tables, outcome.findings
+    texts, vectors = table.rows
+    assert texts[1].value < vectors[1].value, "learned for vectors, it makes more noise"
+    assert all(0.0 <= row[2].value <= 1.0 for row in table.rows)
+    assert finding.same is (texts[2].value > vectors[2].value)

@@ -130,6 +130,12 @@ class Mechanism(ABC):
             )
         return array
 
+    def check(self, vectors: Any) -> FloatArray:
+        """Return `vectors` as an array, or refuse what `privatize` would refuse."""
+        array = self._check(vectors)
+        check_rows(array, self.max_norm)
+        return array
+
     def privatize(
         self, vectors: Any, rng: object = None, *, threads: int | None = None
     ) -> NDArray[np.float32]:
@@ -140,8 +146,7 @@ class Mechanism(ABC):
             rng: None for secure noise, `RowKeys` for sticky noise, a `Source` or a seed for experiments.
             threads: how many threads; None means all cores. The result does not depend on it.
         """
-        array = self._check(vectors)
-        check_rows(array, self.max_norm)
+        array = self.check(vectors)
         rows, dim = array.shape
         step = self.step(dim)
         out = np.empty((rows, self.output_dim(dim)), np.float32)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.accounting.guarantee import Guarantee
-from sfumato.arrays import FloatArray, check_rows
+from sfumato.arrays import FloatArray
 from sfumato.errors import ParameterError
 from sfumato.mechanisms.base import Mechanism
 from sfumato.randomness import Draws
@@ -45,9 +45,7 @@ class Identity(Mechanism):
         self, vectors: Any, rng: object = None, *, threads: int | None = None
     ) -> NDArray[np.float32]:
         """Return a float32 copy of the checked vectors."""
-        array = self._check(vectors)
-        check_rows(array, self.max_norm)
-        return array.astype(np.float32)
+        return self.check(vectors).astype(np.float32)
 
     def _release(self, vectors: FloatArray, draws: Draws, step: float) -> Floats:
         raise ParameterError("identity adds no noise, so it has no noisy release.")

@@ -57,9 +57,14 @@ def render(parts: Mapping[str, Any], folder: str) -> str:
 
 
 def _took(part: Mapping[str, Any]) -> str:
-    where = "a GPU" if part["setting"]["device"] != "cpu" else f"{part['machine']['cores']} cores"
+    where = "a GPU" if part["setting"]["device"] != "cpu" else _cores(part["machine"])
     seconds = part["seconds"]
     return f"{seconds / 60:.1f} minutes on {where}" if seconds >= 90 else f"{seconds:.0f} s on {where}"
+
+
+def _cores(machine: dict[str, Any]) -> str:
+    has, used = machine["cores"], machine.get("threads", machine["cores"])
+    return f"{has} cores" if used >= has else f"{used} of {has} cores"
 
 
 def _markdown(columns: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from time import monotonic, process_time
 from typing import Any
 
+from sfumato.blocks import thread_count
 from sfumato.errors import InputError, ParameterError
 from sfumato.files import write_atomic
 from sfumato.studies.base import Part, Setting, Study
@@ -129,6 +130,7 @@ def machine() -> dict[str, Any]:
     """What a part ran on."""
     return {
         "cores": os.cpu_count(),
+        "threads": thread_count(None),
         "architecture": platform.machine(),
         "python": ".".join(map(str, sys.version_info[:3])),
         "sfumato": __version__,

@@ -15,6 +15,7 @@ from sfumato.studies.bench import Bench
 from sfumato.studies.draw import Curve, curves
 from sfumato.studies.scenes import SCENES
 from sfumato.studies.sfumato_concepts import many_concepts, what_the_floor_is
+from sfumato.studies.sfumato_vectors import NAMES, vectors_alone
 
 GOAL_EXCESS, GOAL_KEPT = 0.05, 0.95
 NEIGHBOURS = "neighbours"
@@ -199,6 +200,10 @@ def _parts(scene: str, model: str, baselines: Sequence[str]) -> list[Part]:
     ]
 
 
+def _needs(*scenes: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(need for scene in scenes for need in SCENES[scene][1]))
+
+
 STUDY = Study(
     "sfumato",
     "What protectors leak and keep, over concepts, encoders and attacks",
@@ -210,6 +215,7 @@ STUDY = Study(
         *_parts("location", "wordllama", SOME),
         *_parts("disease", "wordllama", SOME),
         *_parts("person", "wordllama", SOME),
+        Part("vectors", "Vectors without their texts", vectors_alone, _needs(*NAMES)),
         Part("floor", "What the floor is made of", what_the_floor_is, SCENES["location"][1]),
         Part("concepts", "The cost of hiding more concepts", many_concepts, SCENES["location"][1]),
     ],
