@@ -137,7 +137,7 @@ def test_the_ledger_is_charged_before_and_refuses_whole(learned, tmp_path):
 
 @pytest.mark.parametrize("selective", [False, True])
 def test_a_bad_row_is_refused_by_its_number_before_anything_is_spent(learned, tmp_path, selective):
-    ledger = Ledger(tmp_path / "ledger.db", secret=Secret.generate())
+    ledger = Ledger(tmp_path / "ledger.db", secret=Secret.generate(), ceiling=1e6)
     counted = replace(learned, ledger=ledger, only_matching=selective)
     texts = sentences(6, seed=7)
     matched = np.array([False, True, False, True, True, False])
