@@ -13,7 +13,7 @@ from sfumato.embedders import Fake
 from sfumato.errors import ArtifactError, BudgetError, InputError, ParameterError, VectorError
 from sfumato.learning import LearnSettings, learn
 from sfumato.mechanisms import Gaussian, Identity, Laplace, Mahalanobis, Polar, Projection, Suppression
-from sfumato.protector import Protector
+from sfumato.protector import Protector, TextsMissingWarning
 from sfumato.randomness import InsecureSeedWarning, generator
 from sfumato.saving import load_protector, save_protector
 from sfumato.sensitivity import Background, Dense, Factored, Mask
@@ -84,8 +84,9 @@ def test_releases_are_unit_noisy_and_in_order(learned):
 
 def test_the_filter_brings_vectors_closer(learned):
     vectors = learned.prepare(sentences(400, seed=5)).vectors
-    filtered = learned.protect(vectors)
-    bare = replace(learned, background=None).protect(vectors)
+    with pytest.warns(TextsMissingWarning, match="--neutral 0"):
+        filtered = learned.protect(vectors)
+    bare = replace(learned, background=None, neutral=0).protect(vectors)
     assert np.vecdot(vectors, filtered).mean() > np.vecdot(vectors, bare).mean() + 0.02
     matrix = learned.filter_matrix()
     spread, noise = learned.background.covariance, learned.mechanism.noise_covariance(Fake().dim)

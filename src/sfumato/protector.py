@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
@@ -27,6 +28,10 @@ Role = Literal["document", "query"]
 RowSpans = Sequence[Sequence[tuple[int, int, str]]]
 
 NEUTRAL_COPIES = 8
+
+
+class TextsMissingWarning(UserWarning):
+    """A protector that counts on neutral texts released vectors without their texts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +195,8 @@ class Protector:
             self.mechanism.check(array)  # also rows that get no noise, and before anything is spent
         every = len(rows) == len(array)
         names = self._names(texts, rows, len(array), role)
+        if matched is None and rng is None and role == "document":
+            self.warn_without_texts()
         sticky = self.sticky(array.shape[1]) if self.secret is not None and role == "document" else None
         source = (
             rng if sticky is None or names is None else sticky.keys(names, self.mechanism, array.shape[1])
@@ -209,6 +216,16 @@ class Protector:
         if self.normalise:
             out /= np.maximum(np.linalg.norm(out, axis=1, keepdims=True), np.float32(1e-12))
         return out
+
+    def warn_without_texts(self) -> None:
+        """Warn that vectors are released whose texts are not there, if this protector counts on texts."""
+        if self.concepts and self.neutral:
+            warnings.warn(
+                "These vectors come without their texts, and the noise of this protector counts on neutral "
+                "texts. For vectors alone learn one with neutral=0 (--neutral 0): it is stronger.",
+                TextsMissingWarning,
+                stacklevel=3,
+            )
 
     def _noised_rows(self, array: FloatArray, matched: NDArray[np.bool_] | None) -> NDArray[np.intp]:
         """Rows that get noise: all, or those that hold a concept."""

@@ -137,7 +137,8 @@ def test_other_dimensions_and_learned_protectors(plain):
     places = Concept.from_terms("place", ["oslo", "rome"])
     from sfumato.embedders import Fake
 
-    learned = learn(TEXTS, places, embedder=Fake(dim=32), settings=LearnSettings(source="synthetic"))
+    settings = LearnSettings(source="synthetic", neutral=0)
+    learned = learn(TEXTS, places, embedder=Fake(dim=32), settings=settings)
     plain[3] = Protect(learned)
     assert plain.encode(TEXTS[:3]).shape == (3, 32) and plain.get_embedding_dimension() == 32
 

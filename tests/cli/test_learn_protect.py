@@ -10,6 +10,7 @@ import sys
 import time
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from tests.cli.test_main import sfumato
@@ -95,6 +96,23 @@ def test_plain_mechanisms_on_vectors_and_calibration(folder):
     keep = sfumato(*plain, "--keep", "recall@10=0.8", "-o", "k.npy", "--json", "k.json", cwd=folder)
     assert keep.returncode == 0, keep.stderr
     assert 0.78 < json.loads((folder / "k.json").read_text())["kept"]["kept"] < 0.88
+
+
+def test_vectors_without_texts_are_released_with_one_line_of_warning(folder):
+    """The protector was learned with neutral texts, and none can stand in here."""
+    from sfumato.embedders import Fake
+
+    vectors = Fake().embed(sentences(40))
+    np.save(folder / "alone.npy", vectors)
+    kind = pa.list_(pa.float32(), vectors.shape[1])
+    (folder / "alone").mkdir()
+    table = pa.table({"embedding": pa.array(list(vectors), type=kind)})
+    pq.write_table(table, folder / "alone" / "a.parquet", row_group_size=10)
+    for source, output in (("alone.npy", "alone.parquet"), ("alone", "released")):
+        done = sfumato("protect", source, "--protector", "protector", "-o", output, cwd=folder)
+        assert done.returncode == 0, done.stderr
+        (line,) = done.stderr.strip().splitlines()
+        assert line.startswith("sfumato: warning: ") and "--neutral 0" in line
 
 
 def test_columns_are_kept_when_named_and_text_only_then(folder):

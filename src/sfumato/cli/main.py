@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -70,8 +71,21 @@ def _register(arguments: list[str]) -> None:
         app.command(module.NAME, epilog=module.EXAMPLE)(module.command)
 
 
+def _show_warning(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
+    """Our own warnings in one line; others as Python shows them."""
+    if category.__module__.partition(".")[0] == "sfumato":
+        typer.echo(f"sfumato: warning: {message}", err=True)
+    else:
+        _python_shows(message, category, *rest, **more)
+
+
+_python_shows: Any = warnings.showwarning
+
+
 def run(arguments: list[str] | None = None) -> None:
     """Run the command line; bad input ends in one line on standard error and exit code 2."""
+    if arguments is None:  # the program itself; a caller with arguments may listen in his own way
+        warnings.showwarning = _show_warning
     _register(sys.argv[1:] if arguments is None else arguments)
     try:
         code = app(args=arguments, standalone_mode=False)

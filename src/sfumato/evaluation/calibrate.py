@@ -108,6 +108,7 @@ def calibrate(protector: Protector, vectors: Any, keep: str | Keep) -> Calibrate
         secret=None,
         ledger=None,
         only_matching=False,
+        neutral=0,
         learned={**protector.learned, "dim": clean.shape[1]},
     )
 

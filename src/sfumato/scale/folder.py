@@ -107,6 +107,8 @@ def release_folder(
             on_rows(sum(record["rows"] for record in done.values()))
         left = [part for part in parts if part.name not in done]
         for record in start(job, left, workers=workers, address=address) if left else ():
+            if record["rows_with_a_concept"] is None and len(done) == resumed:
+                opened.warn_without_texts()
             done[record["output"]] = record
             if on_rows is not None:
                 on_rows(record["rows"])

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import warnings
 from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
@@ -20,6 +21,7 @@ import pyarrow.parquet as pq
 from threadpoolctl import threadpool_limits
 
 from sfumato.errors import ArtifactError, InputError, MissingPackageError, SfumatoError, VectorError
+from sfumato.protector import TextsMissingWarning
 from sfumato.scale.job import Job, Part
 from sfumato.scale.places import folder
 from sfumato.scale.rows import release_arrow
@@ -43,7 +45,10 @@ class Worker:
         """Release a part, unless that was done before; return its record."""
         try:
             if self._output.state(part.name) is None:
-                self._publish(part)
+                with warnings.catch_warnings():
+                    # Whoever started the workers says so, once.
+                    warnings.simplefilter("ignore", TextsMissingWarning)
+                    self._publish(part)
             record = self._described(part)
         except VectorError as error:
             raise InputError(f"In the rows of {part.source} from {part.first_row} on: {error}") from None
