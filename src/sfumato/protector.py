@@ -221,8 +221,8 @@ class Protector:
         """Warn that vectors are released whose texts are not there, if this protector counts on texts."""
         if self.concepts and self.neutral:
             warnings.warn(
-                "These vectors were embedded elsewhere, and the noise of this protector counts on neutral texts "
-                "of its own. For vectors alone learn one with neutral=0 (--neutral 0): it is stronger.",
+                "These vectors were embedded elsewhere, and the noise of this protector counts on neutral "
+                "texts of its own. For vectors alone learn one with neutral=0 (--neutral 0): it is stronger.",
                 TextsMissingWarning,
                 stacklevel=3,
             )
