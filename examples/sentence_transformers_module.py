@@ -5,6 +5,7 @@
 
 The model is the bundled all-MiniLM-L6-v2; any other SentenceTransformer that ends in unit vectors works the
 same. A module sees no texts, so it adds noise and nothing else: no neutral texts, no sticky noise, no ledger.
+The protector is learned for that, with neutral=0.
 No request leaves this machine.
 """
 
@@ -25,7 +26,8 @@ from sfumato.records import DISEASES, make_records
 def main() -> None:
     others = [record.text for record in make_records(60, seed=1)]
     concept = sf.Concept.from_terms("disease", DISEASES)
-    protector = sf.learn(others, concept, embedder="minilm", settings=LearnSettings(source="synthetic"))
+    settings = LearnSettings(source="synthetic", neutral=0)
+    protector = sf.learn(others, concept, embedder="minilm", settings=settings)
 
     model = SentenceTransformer(str(get_model_path()), device="cpu", local_files_only=True)
     texts = [record.text for record in make_records(40, seed=2)]

@@ -195,7 +195,7 @@ class Protector:
             self.mechanism.check(array)  # also rows that get no noise, and before anything is spent
         every = len(rows) == len(array)
         names = self._names(texts, rows, len(array), role)
-        if matched is None and rng is None and role == "document":
+        if matched is None and rng is None and role == "document" and len(rows):
             self.warn_without_texts()
         sticky = self.sticky(array.shape[1]) if self.secret is not None and role == "document" else None
         source = (

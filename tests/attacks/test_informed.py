@@ -240,16 +240,18 @@ def test_neutral_texts_leave_a_pure_guess_with_ties_broken_by_chance():
     protector = Protector(
         Laplace(epsilon=40.0), Fake(dim=64), (Concept.from_terms("place", PLACES),), neutral=4
     )
-    ready = protector.prepare(TEXTS).vectors
+    prepared = protector.prepare(TEXTS)
+    ready = prepared.vectors
     reader = attack().fit(TEXTS, ready, protector)
-    found = reader.recover(protector.protect(ready))
+    found = reader.recover(protector.protect(ready, matched=prepared.matched))
     posteriors = found.details["probabilities"]
     assert posteriors == pytest.approx(np.full_like(posteriors, 1 / len(PLACES)), abs=1e-9)
     assert reader.control is None  # clean vectors are not among the candidates, so they prove nothing
     # Not the first, not the true one: any of them, and others with another seed.
     firsts = [row[0] for row in found.rows]
     assert len(set(firsts)) > 2
-    other = attack(seed=1).fit(TEXTS, ready, protector).recover(protector.protect(ready))
+    again = protector.protect(ready, matched=prepared.matched)
+    other = attack(seed=1).fit(TEXTS, ready, protector).recover(again)
     assert [row[0] for row in other.rows] != firsts
     hits = [
         ranks(np.log(posteriors), np.arange(len(TEXTS)) % len(PLACES), seed=seed) == 0 for seed in range(200)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from sfumato.concepts import Concept
 from sfumato.embedders import Fake
 from sfumato.errors import ArtifactError, InputError, MissingPackageError, SfumatoError
 from sfumato.mechanisms import Laplace
-from sfumato.protector import Protector
+from sfumato.protector import Protector, TextsMissingWarning
 from sfumato.randomness import Source
 from sfumato.saving import save_protector
 from tests.contracts.adapter_cases import CASES, DIM, protected
@@ -33,6 +34,7 @@ TAKES_TEXTS = [name for name in NAMES if name not in ("sentence-transformers", "
 TAKES_QUERIES = [name for name in NAMES if CASES[name].query]
 WRITES = [name for name in NAMES if CASES[name].again]
 
+pytestmark = pytest.mark.filterwarnings("ignore::sfumato.protector.TextsMissingWarning")
 seeded = pytest.mark.filterwarnings("ignore::sfumato.randomness.InsecureSeedWarning")
 
 
@@ -96,6 +98,16 @@ def test_fresh_noise_is_the_protectors_too(name, folder, monkeypatch):
     found = CASES[name].documents(made(name, kept), TEXTS[:1])
     repeat_noise(monkeypatch)
     assert same(found, CASES[name].expected(kept.open(), TEXTS[:1]))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_adapters_of_vectors_warn_that_texts_are_missing(name, folder):
+    adapter = made(name, protected(name, folder, sticky=False))
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        CASES[name].documents(adapter, TEXTS[:2])
+    told = [each for each in seen if each.category is TextsMissingWarning]
+    assert bool(told) is (name not in TAKES_TEXTS)
 
 
 @pytest.mark.parametrize("name", NAMES)
