@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+import typer
 
 from sfumato.mechanisms import MECHANISMS
 
@@ -55,3 +56,17 @@ def test_mechanisms_lists_them_all(tmp_path):
     assert [row["name"] for row in found] == list(MECHANISMS.names())
     assert {row["name"]: row["proof"] for row in found}["suppression"] == "none"
     assert all(row["paper"] and row["parameters"] for row in found)
+
+
+def test_an_interrupt_ends_in_one_line(monkeypatch, capsys):
+    from sfumato.cli import main, mechanisms
+
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(mechanisms, "command", interrupted)
+    monkeypatch.setattr(main, "app", typer.Typer(name="sfumato", callback=lambda: None))
+    with pytest.raises(SystemExit) as stop:
+        main.run(["mechanisms"])
+    assert stop.value.code == 130
+    assert capsys.readouterr().err == "sfumato: stopped.\n"

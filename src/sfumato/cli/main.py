@@ -35,6 +35,7 @@ COMMANDS = (
     "stores",
     "concepts",
 )
+_STOPPED = 130
 EPILOG = "Exit codes: 0 success, 1 a failed verdict, 2 bad input, 3 no verdict."
 
 app = typer.Typer(
@@ -101,6 +102,7 @@ def run(arguments: list[str] | None = None) -> None:
         typer.echo(f"sfumato: {error.strerror or error}: {error.filename or ''}".rstrip(": "), err=True)
         code = 2
     except (KeyboardInterrupt, typer.Abort):
+        code = _STOPPED
+    if code == _STOPPED:  # newer versions of typer make it of an interrupt themselves
         typer.echo("sfumato: stopped.", err=True)
-        code = 130
     sys.exit(code if isinstance(code, int) else 0)
