@@ -36,6 +36,7 @@ ORDER = [
     "devices",
     "files",
     "inputs",
+    "workspace",
     "randomness",
     "sampling",
     "grid",

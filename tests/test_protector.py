@@ -151,6 +151,29 @@ def test_a_bad_row_is_refused_by_its_number_before_anything_is_spent(learned, tm
     assert all(ledger.spent(text).epsilon == 0 for text in texts)
 
 
+@pytest.mark.parametrize(
+    "matched",
+    [[True, False], [True] * 7, [1, 0, 1, 0, 1, 0], [[True] * 6], "True", [None] * 6],
+    ids=["short", "long", "numbers", "two-dimensional", "text", "nothing"],
+)
+def test_a_mask_that_does_not_fit_never_leaves_rows_without_noise(learned, matched):
+    vectors = learned.prepare(sentences(6, seed=7)).vectors
+    with pytest.raises(InputError, match="`matched` must hold True or False for each of 6"):
+        replace(learned, only_matching=True).protect(vectors, matched=matched)
+
+
+def test_units_that_do_not_fit_are_refused_before_anything_is_spent(learned, tmp_path):
+    ledger = Ledger(tmp_path / "ledger.db", secret=Secret.generate(), ceiling=1e6)
+    texts = sentences(6, seed=7)
+    ready = learned.prepare(texts)
+    for units in (["a"] * 5, ["a"] * 7):
+        with pytest.raises(InputError, match="one unit a vector"):
+            replace(learned, ledger=ledger).protect(
+                ready.vectors, texts=texts, matched=ready.matched, units=units
+            )
+    assert ledger.spent(unit="a").epsilon == 0
+
+
 def test_only_matching_leaves_the_rest_alone_and_says_so(learned):
     selective = replace(learned, only_matching=True)
     texts = sentences(60, seed=9)

@@ -19,7 +19,8 @@ import pytest
 from sfumato import randomness
 from sfumato.errors import ParameterError, RandomnessError
 from sfumato.mechanisms import Laplace
-from sfumato.randomness import InsecureSeedWarning, RowKeys, Source, StreamDraws, Workspace
+from sfumato.randomness import InsecureSeedWarning, RowKeys, Source, StreamDraws
+from sfumato.workspace import Workspace
 from tests.contracts.mechanism_cases import unit_vectors
 
 

@@ -6,13 +6,13 @@ Refusals come before anything is spent. They name the row and the rule, never a 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.errors import ParameterError, VectorError
+from sfumato.errors import InputError, ParameterError, VectorError
 
 FloatArray = NDArray[np.float32] | NDArray[np.float64]
 
@@ -146,6 +146,26 @@ def row_blocks(array: FloatArray, elements: int) -> Iterator[tuple[int, FloatArr
     rows = max(1, elements // array.shape[1])
     for start in range(0, len(array), rows):
         yield start, array[start : start + rows]
+
+
+def masked_rows(mask: Any, count: int, name: str) -> NDArray[np.intp]:
+    """Rows that a mask of `count` truth values marks; a mask that does not fit would leave rows out."""
+    held = np.asarray(mask)
+    if held.dtype != np.bool_ or held.shape != (count,):
+        raise InputError(
+            f"`{name}` must hold True or False for each of {count} vectors. Found {held.dtype} of shape "
+            f"{held.shape}."
+        )
+    return np.flatnonzero(held)
+
+
+def one_each(names: Sequence[str], count: int, what: str, rows: NDArray[np.intp]) -> list[str]:
+    """The names of some rows, where there must be one for each of `count` vectors."""
+    if len(names) != count:
+        raise InputError(
+            f"There must be one {what} a vector. Found {len(names)} {what}s and {count} vectors."
+        )
+    return [names[int(row)] for row in rows]
 
 
 def finite_number(value: Any, name: str, low: float, high: float) -> float:

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from sfumato.arrays import whole_number
 from sfumato.errors import ParameterError
-from sfumato.randomness import Workspace
+from sfumato.workspace import Workspace
 
 BLOCK_ELEMENTS = 1 << 18
 """Numbers in a block: buffers that stay in cache, with enough work between two hand-overs of threads."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sfumato.accounting import Guarantee, Ledger, Secret, Sticky
 from sfumato.accounting.sticky import canonical
-from sfumato.arrays import FloatArray, as_vectors, row_blocks
+from sfumato.arrays import FloatArray, as_vectors, masked_rows, one_each
 from sfumato.concepts.concept import Concept
 from sfumato.concepts.neutral import Mention, neutral_texts, spread, without_overlaps
 from sfumato.embedders import load_embedder
@@ -205,7 +205,7 @@ class Protector:
             resolve(rng)  # refuse a bad seed before anything is spent
         if self.ledger is not None and names is not None and len(rows):
             stream = None if sticky is None else sticky.stream_id(self.mechanism, array.shape[1])
-            accounts = None if units is None else [units[int(row)] for row in rows]
+            accounts = None if units is None else one_each(units, len(array), "unit", rows)
             self.ledger.spend(names, self.guarantee, stream=stream, unit=accounts, shape=self._shape_id())
         out = released = self.mechanism.privatize(array if every else array[rows], source)
         if released.shape[1] == array.shape[1]:
@@ -235,24 +235,19 @@ class Protector:
             raise InputError("only_matching needs to know which rows hold a concept. Protect texts.")
         if self.mechanism.output_dim(array.shape[1]) != array.shape[1]:
             raise ParameterError("only_matching needs a mechanism that keeps the dimension.")
-        return np.flatnonzero(matched)
+        return masked_rows(matched, len(array), "matched")
 
     def filter_matrix(self) -> Floats | None:
         """The public filter S (S + N)^-1 for this mechanism's noise N; None without a background."""
         if self._filter is None and self.background is not None and self.mechanism.additive:
-            spread = self.background.covariance
-            noise = self.mechanism.noise_covariance(self.background.dim)
-            self._filter = np.asarray(np.linalg.solve(spread + noise, spread).T)
+            self._filter = self.background.filter_for(self.mechanism.noise_covariance(self.background.dim))
         return self._filter
 
     def _filtered(self, released: NDArray[np.float32]) -> NDArray[np.float32]:
         matrix = self.filter_matrix()
         if matrix is None or self.background is None:
             return released
-        out, mean = np.empty_like(released), self.background.mean
-        for start, block in row_blocks(released, 1 << 20):
-            out[start : start + len(block)] = (block - mean) @ matrix.T + mean
-        return out
+        return self.background.filtered(released, matrix)
 
     def _names(
         self, texts: Sequence[str] | None, rows: NDArray[np.intp], count: int, role: Role
@@ -262,11 +257,7 @@ class Protector:
             if needed:
                 raise InputError("Sticky noise and the ledger need the texts, or ids that stand for them.")
             return None
-        if len(texts) != count:
-            raise InputError(
-                f"There must be one text a vector. Found {len(texts)} texts and {count} vectors."
-            )
-        return [texts[row] for row in rows]
+        return one_each(texts, count, "text", rows)
 
     def sticky(self, dim: int) -> Sticky:
         """The noise keys of this protector; anything that changes a vector changes the whole stream."""

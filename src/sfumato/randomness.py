@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import math
 import os
 import platform
 import secrets
@@ -25,6 +24,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algori
 from numpy.typing import NDArray
 
 from sfumato.errors import ParameterError, RandomnessError
+from sfumato.workspace import Workspace
 
 Words = NDArray[np.uint64]
 CipherName = Literal["aes-256-ctr", "chacha20"]
@@ -70,21 +70,6 @@ def _fill(context: CipherContext, out: NDArray[np.uint8]) -> None:
     for start in range(0, out.size, len(_ZEROS)):
         piece = out[start : start + len(_ZEROS)].data
         context.update_into(_ZEROS[: piece.nbytes], piece)
-
-
-class Workspace:
-    """Buffers that one worker uses again for every block: fresh memory costs more than the arithmetic."""
-
-    def __init__(self) -> None:
-        self._buffers: dict[str, NDArray[Any]] = {}
-
-    def take(self, name: str, shape: tuple[int, ...], dtype: Any = np.float64) -> NDArray[Any]:
-        """Return an uninitialised array; taking the same name again gives the same memory."""
-        size = math.prod(shape)
-        buffer = self._buffers.get(name)
-        if buffer is None or buffer.size < size or buffer.dtype != dtype:
-            buffer = self._buffers[name] = np.empty(size, dtype)
-        return buffer[:size].reshape(shape)
 
 
 class Draws(Protocol):

@@ -55,7 +55,7 @@ def test_several_studies_end_in_one_folder(made_up, tmp_path, monkeypatch, capsy
     assert "sparse: 1 parts run, 0 kept." in said and "dppn: 2 parts run, 0 kept." in said
     assert list(json.loads(kept.read_text())) == ["sparse", "dppn"]
     assert sorted(path.name for path in out.iterdir()) == ["dppn.json", "sparse.json"]
-    command.command(["sparse", "dppn"], data=tmp_path, output=out, jobs=jobs)
+    command.command(["sparse", "dppn", "dppn"], data=tmp_path, output=out, jobs=jobs)
     assert "dppn: 0 parts run, 2 kept." in capsys.readouterr().out
 
 

@@ -8,8 +8,9 @@ import pytest
 from sfumato.errors import ParameterError
 from sfumato.mechanisms import Mahalanobis
 from sfumato.mechanisms.moments import chi_mean, coloured_norm_mean
-from sfumato.randomness import Source, Workspace, generator
+from sfumato.randomness import Source, generator
 from sfumato.sensitivity import Dense, Diagonal, Factored, Mask
+from sfumato.workspace import Workspace
 
 DIM = 12
 VARIANCES = np.linspace(0.2, 3.0, DIM)

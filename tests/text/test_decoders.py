@@ -41,7 +41,7 @@ def test_prefixes_leave_words_out_where_noise_is_weak():
     words = unit(5000, 64, tilt=0.9)
     released = Polar(epsilon=2000.0).privatize(words[:200])
     least = np.vecdot(released.astype(np.float64), words[:200]) / np.linalg.norm(released, axis=1)
-    from sfumato.randomness import Workspace
+    from sfumato.workspace import Workspace
 
     found = Prefixes(words).candidates(released, least, Workspace())
     assert found is not None and len(found[0]) < 0.01 * 200 * 5000

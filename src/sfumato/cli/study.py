@@ -113,7 +113,7 @@ def command(
         return
     results = {}
     if names:
-        studies = [load_study(name) for name in (STUDIES if names == ["all"] else names)]
+        studies = [load_study(name) for name in dict.fromkeys(STUDIES if names == ["all"] else names)]
         if data is None:
             raise ParameterError("A study reads public data sets: name their folder with --data. Found none.")
         for folder in (output, cache):

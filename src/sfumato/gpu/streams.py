@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from sfumato.gpu.coefficients import NOISE_VERSION
-from sfumato.randomness import RowKeys, Workspace, resolve
+from sfumato.randomness import RowKeys, resolve
+from sfumato.workspace import Workspace
 
 _LABEL = f"sfumato device noise {NOISE_VERSION}\0".encode()
 

@@ -18,8 +18,9 @@ from sfumato.arrays import FloatArray, as_vectors, check_rows, finite_number
 from sfumato.artifacts import canonical_json
 from sfumato.errors import ParameterError, VectorError
 from sfumato.mechanisms.calibration import solve
-from sfumato.randomness import NOISE_VERSION, Draws, Workspace, resolve
+from sfumato.randomness import NOISE_VERSION, Draws, resolve
 from sfumato.sampling import Floats
+from sfumato.workspace import Workspace
 
 M = TypeVar("M", bound="Mechanism")
 

@@ -16,8 +16,9 @@ from sfumato.errors import ParameterError
 from sfumato.mechanisms.base import EPSILON_RANGE, LARGEST_DIM, SLACK, Mechanism, add_noise
 from sfumato.mechanisms.laplace import laplace_scale
 from sfumato.mechanisms.moments import laplace_log_constant
-from sfumato.randomness import Draws, StreamDraws, Workspace
+from sfumato.randomness import Draws, StreamDraws
 from sfumato.sampling import Floats, normals
+from sfumato.workspace import Workspace
 
 Sensitivity = Literal["width", "spectral", "orthonormal"]
 """How far the projection may stretch a difference, and on what ground that is known.

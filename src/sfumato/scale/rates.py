@@ -19,10 +19,11 @@ from sfumato.errors import InputError
 from sfumato.inputs import Batch
 from sfumato.mechanisms import MECHANISMS, Mechanism
 from sfumato.protector import Protector
-from sfumato.randomness import Draws, OpenBlock, Source, Words, Workspace, generator
+from sfumato.randomness import Draws, OpenBlock, Source, Words, generator
 from sfumato.scale.rows import as_table, places, release
 from sfumato.scale.worker import open_writer
 from sfumato.sensitivity import Mask
+from sfumato.workspace import Workspace
 
 SECONDS = 0.4
 """About how long each stage is measured."""

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from sfumato.arrays import row_blocks
 from sfumato.errors import ParameterError
 from sfumato.sampling import Floats
 from sfumato.sensitivity.moments import as_rows, sums
@@ -35,6 +37,17 @@ class Background:
         fitter = BackgroundFitter()
         fitter.update(vectors)
         return fitter.finish(source=source)
+
+    def filter_for(self, noise: Floats) -> Floats:
+        """The public filter S (S + N)^-1 for noise of covariance N."""
+        return np.asarray(np.linalg.solve(self.covariance + noise, self.covariance).T)
+
+    def filtered(self, released: NDArray[np.float32], matrix: Floats) -> NDArray[np.float32]:
+        """Releases pulled towards what public text looks like."""
+        out = np.empty_like(released)
+        for start, block in row_blocks(released, 1 << 20):
+            out[start : start + len(block)] = (block - self.mean) @ matrix.T + self.mean
+        return out
 
 
 class BackgroundFitter:

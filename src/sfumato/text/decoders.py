@@ -13,10 +13,10 @@ import numpy as np
 from sfumato import blocks
 from sfumato.arrays import FloatArray
 from sfumato.mechanisms.base import one_blas_thread
-from sfumato.randomness import Workspace
 from sfumato.registry import Entry, Registry
 from sfumato.sampling import Floats
 from sfumato.text.prefixes import Ids, Prefixes, Vectors, margin_of, where
+from sfumato.workspace import Workspace
 
 _ROWS = 1024
 _WORDS = 512

@@ -12,8 +12,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.randomness import Workspace
 from sfumato.sampling import Floats
+from sfumato.workspace import Workspace
 
 Ids = NDArray[np.int64]
 Vectors = NDArray[np.float32]
