@@ -52,6 +52,7 @@ ORDER = [
     "gpu",
     "verification",
     "text",
+    "promise",
     "protector",
     "saving",
     "learning",

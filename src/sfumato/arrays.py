@@ -159,13 +159,13 @@ def masked_rows(mask: Any, count: int, name: str) -> NDArray[np.intp]:
     return np.flatnonzero(held)
 
 
-def one_each(names: Sequence[str], count: int, what: str, rows: NDArray[np.intp]) -> list[str]:
-    """The names of some rows, where there must be one for each of `count` vectors."""
+def one_each(names: Sequence[str], count: int, what: str) -> list[str]:
+    """The names of rows, of which there must be one for each of `count` vectors."""
     if len(names) != count:
         raise InputError(
             f"There must be one {what} a vector. Found {len(names)} {what}s and {count} vectors."
         )
-    return [names[int(row)] for row in rows]
+    return list(names)
 
 
 def finite_number(value: Any, name: str, low: float, high: float) -> float:

@@ -16,7 +16,7 @@ from sfumato.embedders import load_embedder
 from sfumato.embedders.base import Embedder
 from sfumato.errors import InputError, ParameterError
 from sfumato.mechanisms import Mahalanobis
-from sfumato.protector import NEUTRAL_COPIES, Protector, RowSpans
+from sfumato.protector import MOST_COPIES, NEUTRAL_COPIES, Protector, RowSpans
 from sfumato.sampling import Floats
 from sfumato.sensitivity import Background, Ellipsoid, EllipsoidLearner, Mask
 from sfumato.sensitivity.ellipsoid import EllipsoidKind, differences
@@ -55,7 +55,7 @@ class LearnSettings:
                 raise ParameterError(
                     f"`{name}` must be one of {get_args(choices)}. Found {getattr(self, name)!r}."
                 )
-        whole_number(self.neutral, "neutral", 0, 1024)
+        whole_number(self.neutral, "neutral", 0, MOST_COPIES)
         whole_number(self.limit, "limit", LEAST_PAIRS, 10**7)
         if self.noise_ratio is not None and self.epsilon is not None:
             raise ParameterError("Give `epsilon` or `noise_ratio`, not both.")
@@ -108,6 +108,7 @@ def learn(
             f"Found it in {len(pairs[few].plus)}. Give more texts, or more terms."
         )
     embedded = [_embed_pairs(each, encoder, step) for each in pairs]
+    moves = [_moves(plus, minus, substitutes) for plus, minus, substitutes in embedded]
     learned: dict[str, Any] = {
         "model_id": encoder.model_id,
         "dim": encoder.dim,
@@ -123,11 +124,10 @@ def learn(
     }
     if chosen.shape == "mask":
         mask = _learn_mask([(plus, minus) for plus, minus, _ in embedded], wanted, chosen)
-        return Protector(
-            mechanism=_scaled(mask, MASK_NOISE_RATIO, chosen), only_matching=chosen.only_matching, **parts
-        )
+        mechanism = _scaled(mask, MASK_NOISE_RATIO, chosen)
+        learned |= _substitutions(mechanism, moves)
+        return Protector(mechanism=mechanism, only_matching=chosen.only_matching, **parts)
     spread = _background(texts, background, pairs, encoder, chosen, step)
-    moves = [_moves(plus, minus, substitutes) for plus, minus, substitutes in embedded]
     strength = chosen.strength
     if strength is None and chosen.neutral and chosen.kind == "sharp":
         strength = BESIDE_NEUTRAL
@@ -139,19 +139,21 @@ def learn(
         "rank": ellipsoid.factors.shape[1],
         "background_rows": spread.rows,
         "background_source": spread.source,
-        "loss_over_substitutions": losses(mechanism, np.concatenate(moves)),
+        **_substitutions(mechanism, moves),
     }
     return Protector(mechanism=mechanism, background=spread, only_matching=chosen.only_matching, **parts)
 
 
-def losses(mechanism: Mahalanobis, moves: Floats) -> dict[str, float]:
-    """Privacy loss when one term of the concept is put for another: middle, tail and worst."""
-    lost = mechanism.epsilon * np.linalg.norm(mechanism.shape.whiten(moves), axis=1)
-    return {
-        "median": float(np.median(lost)),
-        "p95": float(np.quantile(lost, 0.95)),
-        "max": float(lost.max()),
+def _substitutions(mechanism: Mahalanobis, moves: Sequence[Floats]) -> dict[str, dict[str, float]]:
+    """How far apart two terms of the concept are in the mechanism's metric, and what that costs."""
+    apart = np.linalg.norm(mechanism.shape.whiten(np.concatenate(moves)), axis=1)
+    distances = {
+        "median": float(np.median(apart)),
+        "p95": float(np.quantile(apart, 0.95)),
+        "max": float(apart.max()),
     }
+    losses = {name: mechanism.epsilon * distance for name, distance in distances.items()}
+    return {"substitution_distances": distances, "loss_over_substitutions": losses}
 
 
 Triple = tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32] | None]

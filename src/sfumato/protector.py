@@ -5,21 +5,24 @@ from __future__ import annotations
 import hashlib
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.accounting import Guarantee, Ledger, Secret, Sticky
+from sfumato.accounting import Guarantee, Ledger, Secret, Spend, Sticky
+from sfumato.accounting.identity import VERSION, of_embedded, of_vectors
 from sfumato.accounting.sticky import canonical
-from sfumato.arrays import FloatArray, as_vectors, masked_rows, one_each
+from sfumato.arrays import FloatArray, as_vectors, masked_rows, one_each, whole_number
 from sfumato.concepts.concept import Concept
 from sfumato.concepts.neutral import Mention, neutral_texts, spread, without_overlaps
 from sfumato.embedders import load_embedder
 from sfumato.embedders.base import Embedder, OnBatch
+from sfumato.embedders.seen import seen_by
 from sfumato.errors import InputError, ParameterError
 from sfumato.mechanisms import Mechanism
+from sfumato.promise import promised
 from sfumato.randomness import resolve
 from sfumato.sampling import Floats
 from sfumato.sensitivity import Background
@@ -28,6 +31,7 @@ Role = Literal["document", "query"]
 RowSpans = Sequence[Sequence[tuple[int, int, str]]]
 
 NEUTRAL_COPIES = 8
+MOST_COPIES = 1024
 
 
 class TextsMissingWarning(UserWarning):
@@ -41,6 +45,21 @@ class Prepared:
     vectors: NDArray[np.float32]
     matched: NDArray[np.bool_]
     """`[n]` whether a concept was found in the text."""
+    names: tuple[str, ...] | None = None
+    """Identity of what was embedded, which keys sticky noise; None where nothing is keyed or counted."""
+    accounts: tuple[str, ...] | None = None
+    """The ledger's account of each row; the same identity, unless the encoder does not say what it sees."""
+
+    @classmethod
+    def together(cls, parts: Sequence[Prepared]) -> Prepared:
+        """Join rows that were prepared by one protector."""
+        keyed = all(part.names is not None and part.accounts is not None for part in parts)
+        return cls(
+            np.concatenate([part.vectors for part in parts]),
+            np.concatenate([part.matched for part in parts]),
+            tuple(name for part in parts for name in part.names or ()) if keyed else None,
+            tuple(name for part in parts for name in part.accounts or ()) if keyed else None,
+        )
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -54,8 +73,8 @@ class Protector:
         neutral: how many neutral copies of a text with a concept are embedded in its place; 0 for none.
         background: ordinary text's spread, for the public linear filter S (S + N)^-1 applied after the noise.
         normalise: whether released vectors are scaled to unit length.
-        only_matching: release texts without a concept as they are, which shows which texts have one.
-        secret: makes noise sticky: the same text gives the same release.
+        only_matching: release texts without a concept as they are, for which nothing is promised.
+        secret: makes noise sticky: what is embedded alike is released alike (`accounting.identity`).
         ledger: counts what is spent; it is written before a release is made.
         learned: how it was learned, for the record.
     """
@@ -73,6 +92,10 @@ class Protector:
     collection: str = ""
     learned: dict[str, Any] = field(default_factory=dict)
     _filter: Floats | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        """Refuse settings no release can be made with."""
+        self.neutral = whole_number(self.neutral, "neutral", 0, MOST_COPIES)
 
     @property
     def dim(self) -> int | None:
@@ -100,24 +123,14 @@ class Protector:
     @property
     def guarantee(self) -> Guarantee:
         """What one release promises: the mechanism's promise with what this protector changes in it."""
-        base = self.mechanism.guarantee
-        notes = list(base.notes)
-        if self.concepts and self.neutral:
-            notes.append(
-                "where a concept is found in the text its term does not enter the vector at all; "
-                "a term the detector misses, and a vector that comes without its text, is covered by the "
-                "noise alone"
-            )
-        if self.only_matching:
-            notes.append(
-                "texts in which no concept is found are released as they are, without noise, "
-                "and anyone can see which texts those are"
-            )
-        if self.secret is not None:
-            notes.append(
-                "noise is sticky: it rests on HMAC-SHA256 and AES, and equal texts are seen to be equal"
-            )
-        return replace(base, notes=tuple(notes))
+        return promised(
+            self.mechanism,
+            neutral=bool(self.concepts and self.neutral),
+            only_matching=self.only_matching,
+            sticky=self.secret is not None,
+            background=self.background,
+            learned=self.learned,
+        )
 
     def mentions(self, texts: Sequence[str], spans: RowSpans | None = None) -> list[list[Mention]]:
         """Where the concepts are in each text, and what may stand in for each."""
@@ -137,7 +150,8 @@ class Protector:
         wrong = next((row for row, text in enumerate(texts) if not isinstance(text, str)), None)
         if wrong is not None:
             raise InputError(f"Row {wrong} must be a text. Found {type(texts[wrong]).__name__}.")
-        clean = [canonical(text) for text in texts]
+        # Spans count characters of the text as it was written, so there it is left as it is.
+        clean = list(texts) if spans is not None else [canonical(text) for text in texts]
         found = self.mentions(clean, spans)
         queue: list[str] = []
         first: list[int] = []
@@ -146,13 +160,22 @@ class Protector:
             queue += neutral_texts(text, mentions, self.neutral) if mentions and self.neutral else [text]
         embedded = self.encoder.embed(queue, on_batch=on_batch)
         if not len(queue):
-            return Prepared(embedded, np.zeros(0, bool))
+            return Prepared(embedded, np.zeros(0, bool), (), ())
         sums = np.add.reduceat(embedded.astype(np.float64), first, axis=0)
         # A mean of several unit vectors is shorter than one, and its length would tell that it is a mean.
         sums /= np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-12)
-        single = np.diff([*first, len(queue)]) == 1
+        ends = [*first[1:], len(queue)]
+        single = np.subtract(ends, first) == 1
         vectors = np.where(single[:, None], embedded[first], sums.astype(np.float32))
-        return Prepared(vectors, np.array([bool(mentions) for mentions in found]))
+        matched = np.array([bool(mentions) for mentions in found])
+        if self.secret is None and self.ledger is None:
+            return Prepared(vectors, matched)
+        seen = seen_by(self.encoder, queue)
+        model = self.encoder.model_id
+        groups = [seen[start:end] for start, end in zip(first, ends, strict=True)]
+        names = tuple(of_embedded(model, [each.noise for each in group]) for group in groups)
+        accounts = tuple(of_embedded(model, [each.account for each in group]) for group in groups)
+        return Prepared(vectors, matched, names, accounts)
 
     def embed(
         self,
@@ -164,8 +187,14 @@ class Protector:
         on_batch: OnBatch | None = None,
     ) -> NDArray[np.float32]:
         """Embed texts and release their vectors."""
-        ready = self.prepare(texts, spans=spans, on_batch=on_batch)
-        return self.protect(ready.vectors, texts=texts, matched=ready.matched, role=role, rng=rng)
+        return self.release(self.prepare(texts, spans=spans, on_batch=on_batch), role=role, rng=rng)
+
+    def release(self, ready: Prepared, *, role: Role = "document", rng: object = None) -> NDArray[np.float32]:
+        """Release what `prepare` made; documents get sticky noise where there is a secret, queries never."""
+        array = as_vectors(ready.vectors, dim=self.mechanism.dim)
+        if (self.secret is not None or self.ledger is not None) and ready.names is None:
+            raise InputError("These rows were prepared without secret and ledger. Prepare them again.")
+        return self._release(array, ready.matched, ready.names, ready.accounts, role, rng)
 
     def protect(
         self,
@@ -177,36 +206,56 @@ class Protector:
         rng: object = None,
         units: Sequence[str] | None = None,
     ) -> NDArray[np.float32]:
-        """Release vectors.
+        """Release vectors that were embedded elsewhere.
+
+        Sticky noise is keyed by the exact numbers of each vector, so that two vectors never share noise.
 
         Args:
             vectors: `(n, d)` embeddings.
-            texts: the texts they came from, or ids for them; sticky noise and the ledger need them.
+            texts: the texts they came from, or ids for them: the accounts the ledger charges.
             matched: with only_matching, which rows hold a concept.
             role: documents get sticky noise where there is a secret; queries always get fresh noise.
             rng: a seed or source for experiments, instead of secure noise.
-            units: the accounts the ledger charges, one a vector, where those are not the texts.
+            units: the accounts the ledger charges, one a vector, where those are not the texts; without
+                either, each vector has an account of its own.
         """
+        array = as_vectors(vectors, dim=self.mechanism.dim)
+        names: list[str] | None = None
+        accounts: list[str] | None = None
+        for what, given in (("text", texts), ("unit", units)):
+            if given is not None:
+                accounts = one_each(given, len(array), what)
+        if self.secret is not None or self.ledger is not None:
+            names = of_vectors(array)
+        if matched is None and rng is None and role == "document" and len(array):
+            self.warn_without_texts()
+        return self._release(array, matched, names, accounts, role, rng)
+
+    def _release(
+        self,
+        array: FloatArray,
+        matched: NDArray[np.bool_] | None,
+        names: Sequence[str] | None,
+        accounts: Sequence[str] | None,
+        role: Role,
+        rng: object,
+    ) -> NDArray[np.float32]:
         if role not in get_args(Role):
             raise ParameterError(f"`role` must be one of {get_args(Role)}. Found {role!r}.")
-        array = as_vectors(vectors, dim=self.mechanism.dim)
         rows = self._noised_rows(array, matched)
         if self.only_matching or self.ledger is not None:
             self.mechanism.check(array)  # also rows that get no noise, and before anything is spent
-        every = len(rows) == len(array)
-        names = self._names(texts, rows, len(array), role)
-        if matched is None and rng is None and role == "document" and len(rows):
-            self.warn_without_texts()
-        sticky = self.sticky(array.shape[1]) if self.secret is not None and role == "document" else None
-        source = (
-            rng if sticky is None or names is None else sticky.keys(names, self.mechanism, array.shape[1])
-        )
         if rng is not None:
             resolve(rng)  # refuse a bad seed before anything is spent
-        if self.ledger is not None and names is not None and len(rows):
-            stream = None if sticky is None else sticky.stream_id(self.mechanism, array.shape[1])
-            accounts = None if units is None else one_each(units, len(array), "unit", rows)
-            self.ledger.spend(names, self.guarantee, stream=stream, unit=accounts, shape=self._shape_id())
+        every, source, stream = len(rows) == len(array), rng, None
+        if self.secret is not None and names is not None and role == "document":
+            sticky = self.sticky()
+            source = sticky.keys([names[row] for row in rows], self.mechanism, array.shape[1])
+            stream = sticky.stream_id(self.mechanism, array.shape[1])
+        if self.ledger is not None and names is not None and len(array):
+            self.ledger.spend(
+                names, self.guarantee, stream=stream, unit=accounts or names, shape=self._shape_id()
+            )
         out = released = self.mechanism.privatize(array if every else array[rows], source)
         if released.shape[1] == array.shape[1]:
             out = self._filtered(released)
@@ -216,6 +265,13 @@ class Protector:
         if self.normalise:
             out /= np.maximum(np.linalg.norm(out, axis=1, keepdims=True), np.float32(1e-12))
         return out
+
+    def spent(self, text: str, *, spans: RowSpans | None = None) -> Spend:
+        """Look up what has been spent on a text, on the account it would be charged to."""
+        if self.ledger is None:
+            raise InputError("This protector has no ledger. Give it one.")
+        accounts = self.prepare([text], spans=spans).accounts or ()
+        return self.ledger.spent(unit=accounts[0])
 
     def warn_without_texts(self) -> None:
         """Warn that vectors are released whose texts are not there, if this protector counts on texts."""
@@ -249,22 +305,18 @@ class Protector:
             return released
         return self.background.filtered(released, matrix)
 
-    def _names(
-        self, texts: Sequence[str] | None, rows: NDArray[np.intp], count: int, role: Role
-    ) -> list[str] | None:
-        needed = (self.secret is not None and role == "document") or self.ledger is not None
-        if texts is None:
-            if needed:
-                raise InputError("Sticky noise and the ledger need the texts, or ids that stand for them.")
-            return None
-        return one_each(texts, count, "text", rows)
-
-    def sticky(self, dim: int) -> Sticky:
-        """The noise keys of this protector; anything that changes a vector changes the whole stream."""
+    def sticky(self) -> Sticky:
+        """The noise keys of this protector; any setting that changes a release changes the whole stream."""
         if self.secret is None:
             raise InputError("Sticky noise needs a secret. Give the protector one.")
-        model = f"{self.learned.get('model_id', 'vectors')} {self.settings_digest()}"
-        return Sticky(self.secret, model=model, tenant=self.tenant, collection=self.collection)
+        return Sticky(
+            self.secret, model=self.settings_digest(), tenant=self.tenant, collection=self.collection
+        )
+
+    @property
+    def noise_id(self) -> str | None:
+        """Which key, and which rule of deriving from it, sticky noise comes from; None for fresh noise."""
+        return None if self.secret is None else f"{self.secret.key_id} {VERSION}"
 
     def settings_digest(self) -> str:
         """A digest of everything that decides what is embedded and how it is released."""

@@ -14,6 +14,15 @@ Proof = Literal["proved", "conditional", "none"]
 
 
 @dataclass(frozen=True, slots=True)
+class Substitutions:
+    """Privacy loss when one term of a concept is put for another, over the pairs it was learned from."""
+
+    median: float
+    p95: float
+    worst: float
+
+
+@dataclass(frozen=True, slots=True)
 class Guarantee:
     """What one release of one vector promises: at most exp(epsilon * distance(x, x')) between output laws."""
 
@@ -30,6 +39,8 @@ class Guarantee:
     releases: int = 1
     """How many independent releases of the same text are counted here."""
     notes: tuple[str, ...] = ()
+    substitutions: Substitutions | None = None
+    """What one swapped term costs; None where it was not measured."""
 
     @property
     def is_private(self) -> bool:

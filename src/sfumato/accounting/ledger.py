@@ -8,6 +8,9 @@ that worst case is counted for all, and mechanisms may be mixed. No promise is a
 Epsilons and deltas add. Fresh noise costs each time a text appears; sticky noise costs once per text and
 stream, and the same vector again costs nothing. A new key is a new stream, hence another spend.
 
+A text's name and account are the identity of what was embedded (`accounting.identity`), so that spellings and
+hidden terms that come down to one vector are one account.
+
 The file holds neither text nor key: texts and units are 16 bytes of an HMAC under a subkey of the secret,
 which stays the same for the life of the ledger. The secret of the sticky noise may be rotated apart from it.
 """
@@ -34,7 +37,7 @@ from sfumato.errors import ArtifactError, BudgetError, InputError, ParameterErro
 
 Counting = Literal["own", "l2"]
 
-_APPLICATION, _VERSION = 0x5366756D, 1
+_APPLICATION, _VERSION = 0x5366756D, 2
 _BUSY_SECONDS, _ID_BYTES = 60.0, 16
 _TEXT, _UNIT = b"sfumato ledger text", b"sfumato ledger unit"
 _STREAM = re.compile(r"[0-9a-f]{48}")
@@ -213,6 +216,12 @@ class Ledger:
         require_private(self.path.stat(), self.path)
         with self._transaction("BEGIN") as db:
             kind = [db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")]
+            if kind == [_APPLICATION, 1]:
+                raise ArtifactError(
+                    f"The ledger {self.path} was made by version 0.1, which named accounts after the text as "
+                    "it was written: no text would be found in it. Start a new one, and lower its ceiling by "
+                    "what was spent."
+                )
             if kind != [_APPLICATION, _VERSION]:
                 raise ArtifactError(f"{self.path} is not a ledger of this version.")
             meta = dict(db.execute("SELECT name, value FROM meta"))

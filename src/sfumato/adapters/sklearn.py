@@ -81,8 +81,7 @@ class ProtectVectors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         inside = _drawn_in(array, self.protector_.mechanism.max_norm)
         if self.protector is None and self.protector_.mechanism.additive:
             inside[~inside.any(axis=1), 0] = _NEXT_TO_ZERO * self.max_norm
-        named = self.protector_.secret is not None or self.protector_.ledger is not None
-        return self.protector_.protect(inside, texts=_names(inside) if named else None)
+        return self.protector_.protect(inside)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the secret behind: it is read again where the pickle is opened."""
@@ -155,8 +154,3 @@ def _drawn_in(array: NDArray[Any], max_norm: float) -> NDArray[Any]:
     wide = array.astype(np.float64, order="C")
     norms = np.linalg.norm(wide, axis=1, keepdims=True)
     return np.asarray(wide * (max_norm / np.maximum(norms, max_norm)))
-
-
-def _names(array: NDArray[Any]) -> list[str]:
-    """A name for each row that is its exact numbers: two rows that differ in any bit share no noise."""
-    return [row.tobytes().hex() for row in np.ascontiguousarray(array, "<f8") + 0.0]

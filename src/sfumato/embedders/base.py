@@ -13,7 +13,10 @@ OnBatch = Callable[[int], object]
 
 
 class Embedder(Protocol):
-    """Turns texts into vectors; the same text gives the same vector whatever is embedded beside it."""
+    """Turns texts into vectors; the same text gives the same vector whatever is embedded beside it.
+
+    One that knows its own normalisation says by `seen(texts)` what it sees of each text (`embedders.seen`).
+    """
 
     name: str
     """The registered name, or the model's path or hub name."""

@@ -59,6 +59,8 @@ class SteadyModel:
         self._on_cpu = model.device.type == "cpu"
         self._threads = (threads or torch.get_num_threads()) if self._on_cpu else 1
         self._same: dict[tuple[_Shape, int], bool] = {}
+        # A tokenizer that two threads use at once refuses one of them.
+        self._tokenizing = threading.Lock()
         self.dim = int(model.get_embedding_dimension() or self._width())
 
     def vectors(self, texts: Sequence[str], on_batch: OnBatch | None) -> NDArray[np.float32]:
@@ -74,6 +76,13 @@ class SteadyModel:
         for window, places, vectors in self._each(texts, on_batch):
             found[window][places] = vectors
         return found
+
+    def seen(self, texts: Sequence[str]) -> list[bytes]:
+        """Return the tokens that are computed with, for each text: after normalising, prompt and cutting."""
+        return [
+            row.tokens["input_ids"].astype("<i8").tobytes() if row.tokens else text.encode()
+            for text, row in zip(texts, self._tokenised(texts), strict=True)
+        ]
 
     def _each(
         self, texts: Sequence[str], on_batch: OnBatch | None
@@ -102,7 +111,8 @@ class SteadyModel:
     def _tokenised(self, texts: Sequence[str]) -> Iterator[_Row]:
         for start in range(0, len(texts), _TOKENISED):
             part = texts[start : start + _TOKENISED]
-            features = self._model.preprocess(part, prompt=self._prompt)
+            with self._tokenizing:
+                features = self._model.preprocess(part, prompt=self._prompt)
             tensors = {name: value for name, value in features.items() if isinstance(value, torch.Tensor)}
             mask = tensors.get("attention_mask")
             wanted = (len(part), -1) if mask is None else tuple(mask.shape)

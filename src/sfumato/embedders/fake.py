@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from math import gcd
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +45,15 @@ class Fake:
             if on_batch is not None:
                 on_batch(len(part))
         return vectors
+
+    def seen(self, texts: Sequence[str]) -> list[bytes]:
+        """Return the share of each n-gram in each text, which is all that its vector depends on."""
+        bags = [sorted(Counter(_grams(text.lower())).items()) for text in checked_texts(texts)]
+        shared = [gcd(*(count for _, count in bag)) for bag in bags]
+        return [
+            repr([(gram, count // common) for gram, count in bag]).encode()
+            for bag, common in zip(bags, shared, strict=True)
+        ]
 
     def _sum(self, text: str) -> NDArray[np.int64]:
         counts = Counter(_grams(text.lower()))

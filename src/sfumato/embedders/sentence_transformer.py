@@ -59,6 +59,10 @@ class SentenceTransformerModel:
         """Return `(n, dim)` unit vectors in the order of the texts."""
         return unit_rows(self._model.vectors(checked_texts(texts), on_batch))
 
+    def seen(self, texts: Sequence[str]) -> list[bytes]:
+        """Return the tokens it computes a vector from, for each text."""
+        return self._model.seen(checked_texts(texts))
+
     def embed_tensor(self, texts: Sequence[str], *, on_batch: OnBatch | None = None) -> Any:
         """Return the vectors of `embed`, bit for bit, as a torch tensor on the encoder's device."""
         return unit_tensor(self._model.tensor(checked_texts(texts), on_batch))

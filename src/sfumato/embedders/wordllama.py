@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -62,15 +62,22 @@ class WordLlama:
         vectors = np.empty((len(found), self.dim), np.float32)
         for start in range(0, len(found), _BATCH):
             part = found[start : start + _BATCH]
-            encoded = self._tokenizer.encode_batch(part, add_special_tokens=False)
-            sums = [self._sum(each.ids or [self._first]) for each in encoded]
+            sums = [counts.astype(np.float64) @ self._weights[tokens] for tokens, counts in self._bags(part)]
             vectors[start : start + len(part)] = unit_rows(np.stack(sums), start)
             if on_batch is not None:
                 on_batch(len(part))
         return vectors
 
-    def _sum(self, tokens: list[int]) -> NDArray[np.float64]:
-        # Each different token once, so that a very long text needs no more memory than a long one.
-        different, counts = np.unique(tokens, return_counts=True)
-        total: NDArray[np.float64] = counts.astype(np.float64) @ self._weights[different]
-        return total
+    def seen(self, texts: Sequence[str]) -> list[bytes]:
+        """Return the share of each token in each text: order and repetition do not change its vector."""
+        found = checked_texts(texts)
+        return [
+            np.stack([tokens, counts // np.gcd.reduce(counts)]).astype("<i8").tobytes()
+            for start in range(0, len(found), _BATCH)
+            for tokens, counts in self._bags(found[start : start + _BATCH])
+        ]
+
+    def _bags(self, texts: list[str]) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        """Each text's different tokens and their counts, which need no more memory for a very long text."""
+        for each in self._tokenizer.encode_batch(texts, add_special_tokens=False):
+            yield np.unique(np.array(each.ids or [self._first], np.int64), return_counts=True)

@@ -97,7 +97,7 @@ def release_folder(
     if not parts:
         raise InputError(f"{source} has no rows. Nothing was released.")
     opened = recipe.open()
-    plan = settings(job, came_from, parts, None if opened.secret is None else opened.secret.key_id)
+    plan = settings(job, came_from, parts, opened.noise_id)
     job = replace(job, stamp=stamp(plan))
     with goes_to.alone():
         open_plan(job, plan, parts, restart)

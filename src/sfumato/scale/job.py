@@ -101,7 +101,7 @@ def cut(source: Folder, part_rows: int) -> Iterator[Part]:
                 groups, first, rows, number = [], first + rows, 0, number + 1
 
 
-def settings(job: Job, source: Folder, parts: list[Part], key_id: str | None) -> dict[str, Any]:
+def settings(job: Job, source: Folder, parts: list[Part], noise_id: str | None) -> dict[str, Any]:
     """Everything that decides the output, ready for JSON."""
     inputs = {name: source.state(name) for name in sorted({part.source for part in parts})}
     return {
@@ -111,7 +111,7 @@ def settings(job: Job, source: Folder, parts: list[Part], key_id: str | None) ->
         "keep_columns": list(job.keep_columns),
         "id_column": job.id_column,
         "part_rows": job.part_rows,
-        "sticky": key_id,
+        "sticky": noise_id,
         "tenant": job.recipe.tenant,
         "collection": job.recipe.collection,
         "parts": [list(asdict(part).values()) for part in parts],

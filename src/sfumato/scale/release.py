@@ -50,7 +50,7 @@ def release_file(
         "protector": protector.settings_digest(),
         "batch_rows": batch_rows,
         "keep_columns": list(keep_columns),
-        "sticky": None if protector.secret is None else protector.secret.key_id,
+        "sticky": protector.noise_id,
         "tenant": protector.tenant,
         "collection": protector.collection,
     }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -23,28 +22,15 @@ def release(
 ) -> tuple[NDArray[np.float32], int | None]:
     """Protect the rows of a batch; return vectors, and how many texts held a concept where there are texts.
 
-    Texts that the protector embeds are their own identity. Vectors that come from elsewhere are known by
-    `identities`, or else by their texts, and by their own bytes: one noise on two vectors would give away
-    their difference, so a vector that changes gets other noise, and its identity is charged again.
+    Texts that the protector embeds are their own accounts. Vectors that come from elsewhere are charged to
+    `identities`, or else to their texts, or else to themselves.
     """
     if batch.texts is not None and protector.embedder is not None:
         ready = protector.prepare(batch.texts, spans=batch.spans)
-        released = protector.protect(ready.vectors, texts=batch.texts, matched=ready.matched)
-        return released, int(ready.matched.sum())
+        return protector.release(ready), int(ready.matched.sum())
     if batch.vectors is None:
         raise InputError("The protector has no embedder and the input has no vectors. Give one or the other.")
-    if protector.secret is None and protector.ledger is None:
-        return protector.protect(batch.vectors), None
-    known = batch.texts if identities is None else identities
-    if known is None:
-        raise InputError("Sticky noise and the ledger need to tell rows apart. Name a column of ids.")
-    names = [f"\0{who}\0{digest}" for who, digest in zip(known, _digests(batch.vectors), strict=True)]
-    return protector.protect(batch.vectors, texts=names, units=known), None
-
-
-def _digests(vectors: NDArray[Any]) -> list[str]:
-    plain = np.ascontiguousarray(vectors, vectors.dtype.newbyteorder("<"))
-    return [sha256(row).hexdigest() for row in plain]
+    return protector.protect(batch.vectors, texts=batch.texts, units=identities), None
 
 
 def places(file: str, first_row: int, rows: int) -> list[str]:

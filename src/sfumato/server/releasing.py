@@ -89,12 +89,8 @@ class Releaser:
         if not wanted:
             return
         try:
-            vectors = self._protector.protect(
-                np.concatenate([job.ready.vectors for job in wanted]),
-                texts=[text for job in wanted for text in job.texts],
-                matched=np.concatenate([job.ready.matched for job in wanted]),
-                role=wanted[0].role,
-            )
+            together = Prepared.together([job.ready for job in wanted])
+            vectors = self._protector.release(together, role=wanted[0].role)
         except Exception as error:
             if len(wanted) == 1:
                 wanted[0].error = error

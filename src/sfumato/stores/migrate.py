@@ -2,7 +2,8 @@
 
 A row's released vector and its mark are written in one step, and the mark says which protector released it.
 So the collection itself is the record of what is done: a killed run, run again, goes on with the rows without
-a mark, and no row is ever released from its own release. Nothing about the rows is written anywhere else.
+that mark, and no row is ever released from its own release: one that another protector, key or version
+released is released anew from its text, or not at all. Nothing about the rows is written anywhere else.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from sfumato.arrays import whole_number
 from sfumato.errors import InputError, ParameterError
 from sfumato.protector import Protector
 from sfumato.stores.base import Store, StoreError
-from sfumato.stores.marks import MARK, mark_of, row_names
-from sfumato.stores.rows import TEXT_FIELD, Rows, Vectors
+from sfumato.stores.marks import MARK, mark_of
+from sfumato.stores.rows import TEXT_FIELD, Metadata, Rows, Vectors
 from sfumato.stores.survey import Carried, Survey, survey, written
 
 BATCH = 512
@@ -146,7 +147,7 @@ class _Work:
         rows = self.source.get(ids)
         self.vanished += len(ids) - len(rows)
         # Somebody else may have released a row in place since the survey.
-        fresh = [row for row, metadata in enumerate(rows.metadata) if MARK not in metadata]
+        fresh = [row for row, metadata in enumerate(rows.metadata) if self._waits(metadata)]
         rows = Rows([rows.ids[r] for r in fresh], rows.vectors[fresh], [rows.metadata[r] for r in fresh])
         if not len(rows):
             return
@@ -165,6 +166,12 @@ class _Work:
         if len(self.sample) < _SAMPLE:
             self.sample += list(zip(rows.ids, rows.vectors, released, strict=True))[:_FROM_EACH]
 
+    def _waits(self, metadata: Metadata) -> bool:
+        """Whether a row is still to be released: from its text also when its vector was released before."""
+        if self.text_field is None:
+            return MARK not in metadata
+        return self.target is not None or metadata.get(MARK) != self.mark
+
     def _release(self, rows: Rows) -> Vectors:
         if self.text_field is not None:
             return self.protector.embed([metadata[self.text_field] for metadata in rows.metadata])
@@ -173,7 +180,7 @@ class _Work:
             # Only directions count there, and the noise is calibrated for unit vectors.
             wide = rows.vectors.astype(np.float64)
             vectors = wide / np.linalg.norm(wide, axis=1, keepdims=True)
-        return self.protector.protect(vectors, texts=row_names(rows.ids, rows.vectors), units=rows.ids)
+        return self.protector.protect(vectors, units=rows.ids)
 
 
 def _verify(into: Store, found: Survey, work: _Work, mark: str) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 from sfumato.errors import InputError, ParameterError
 from sfumato.protector import Protector, RowSpans
 from sfumato.stores.base import Store
-from sfumato.stores.marks import MARK, mark_of, row_names, without_mark
+from sfumato.stores.marks import MARK, mark_of, without_mark
 from sfumato.stores.rows import (
     Hit,
     Vectors,
@@ -63,7 +63,7 @@ class ProtectedStore:
 
         Args:
             ids: one a row.
-            texts: embedded by the protector, or, where vectors are given, what sticky noise is keyed by.
+            texts: embedded by the protector, or, where vectors are given, the accounts the ledger charges.
             vectors: clean vectors of the rows.
             metadata: sent as it is; a text in it is refused.
             spans: labelled spans of the texts, for a concept defined by a label.
@@ -94,9 +94,7 @@ class ProtectedStore:
         array = checked_vectors(vectors, self.protector.dim)
         if len(array) != len(ids):
             raise InputError(f"There must be one vector an id. Found {len(array)} for {len(ids)} ids.")
-        if texts is not None:
-            return self.protector.protect(array, texts=texts)
-        return self.protector.protect(array, texts=row_names(ids, array), units=ids)
+        return self.protector.protect(array, texts=ids if texts is None else texts)
 
     def _refuse_texts(self, texts: Sequence[str], rows: list[dict[str, Any]], count: int) -> None:
         if isinstance(texts, str) or len(texts) != count:
@@ -131,9 +129,7 @@ class ProtectedStore:
             return np.asarray(self.protector.encoder.embed(texts), np.float32)
         if texts is not None:
             return self.protector.embed(texts, role="query")
-        array = checked_vectors(vectors, self.protector.dim)
-        names = row_names(["query"] * len(array), array) if self.protector.ledger is not None else None
-        return self.protector.protect(array, texts=names, role="query")
+        return self.protector.protect(checked_vectors(vectors, self.protector.dim), role="query")
 
     def delete(self, ids: Iterable[str]) -> None:
         """Take rows out of the store; ids that are not there are passed over."""

@@ -49,12 +49,14 @@ def survey(source: Store, mark: str, carried: Carried, *, in_place: bool, texts:
         for name, metadata in zip(rows.ids, rows.metadata, strict=True):
             row = len(found.ids)
             found.ids.append(name)
-            if MARK in metadata:
-                _refuse_other_mark(source, metadata[MARK], mark, row, in_place)
+            done = in_place and metadata.get(MARK) == mark
+            if done:
                 found.done.add(name)
+            elif MARK in metadata and not texts:
+                _refuse_released(source, metadata[MARK] == mark, row)
             text = metadata.get(carried.text_field or TEXT_FIELD)
             found.with_text += isinstance(text, str) and text != ""
-            if texts and not isinstance(text, str) and MARK not in metadata:
+            if texts and not isinstance(text, str) and not done:
                 field_name = carried.text_field or TEXT_FIELD
                 raise InputError(
                     f"Row {row} of {source.label} has no text in `{field_name}`. Fill it or delete it."
@@ -66,13 +68,11 @@ def survey(source: Store, mark: str, carried: Carried, *, in_place: bool, texts:
     return found
 
 
-def _refuse_other_mark(source: Store, found: object, mark: str, row: int, in_place: bool) -> None:
-    if in_place and found == mark:
-        return
-    which = "this" if found == mark else "another"
+def _refuse_released(source: Store, same: bool, row: int) -> None:
+    which = "this" if same else "another"
     raise InputError(
-        f"Row {row} of {source.label} was released by {which} protector before. A release is not released "
-        "again: start from the clean vectors."
+        f"Row {row} of {source.label} was released by {which} protector, key or version before. A release is "
+        "not released again: start from the clean vectors, or from the texts with --texts."
     )
 
 

@@ -1,0 +1,100 @@
+"""What a protector promises: its mechanism's guarantee, with every condition the rest of it adds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from sfumato.accounting.guarantee import Guarantee, Substitutions
+from sfumato.mechanisms import Mechanism
+from sfumato.sensitivity import Background
+
+_OPEN = ("public", "synthetic")
+
+
+def promised(
+    mechanism: Mechanism,
+    *,
+    neutral: bool,
+    only_matching: bool,
+    sticky: bool,
+    background: Background | None,
+    learned: Mapping[str, Any],
+) -> Guarantee:
+    """Return what one release promises.
+
+    Args:
+        mechanism: the noise.
+        neutral: whether texts in which a concept is found are embedded without it.
+        only_matching: whether texts without a concept leave without noise.
+        sticky: whether noise is derived from a secret.
+        background: what the public filter was made from.
+        learned: how the protector was learned.
+    """
+    base = mechanism.guarantee
+    swapped = _substitutions(mechanism, learned)
+    notes = [*base.notes, *_on_texts(neutral, only_matching), *_on_terms(swapped, neutral)]
+    assumed = [] if only_matching else _learned_from_private(mechanism, background)
+    if sticky:
+        notes.append(
+            "noise is sticky: it rests on HMAC-SHA256 and AES, texts that are embedded alike are seen to be "
+            "so, and whoever may ask the same protector can confirm a guess of anything but a found term"
+        )
+    found = replace(base, notes=(*notes, *assumed), substitutions=swapped)
+    if only_matching:
+        return replace(found, epsilon=math.inf, delta=0.0, worst_case_l2=math.inf, proof="none")
+    return replace(found, proof="conditional") if assumed and base.proof == "proved" else found
+
+
+def _on_texts(neutral: bool, only_matching: bool) -> list[str]:
+    notes = []
+    if neutral:
+        missed = (
+            "a term the detector misses leaves in the vector as it is"
+            if only_matching
+            else "a term the detector misses, and a vector that comes without its text, is covered by the "
+            "noise alone"
+        )
+        notes += [
+            f"where a concept is found in the text its term does not enter the vector at all; {missed}",
+            "distances are between the vectors of neutral texts: two texts that differ in found terms alone "
+            "are at distance 0",
+        ]
+    if only_matching:
+        notes.append(
+            "texts in which no concept is found are released as they are, without noise, and anyone can see "
+            "which texts those are: nothing is promised for any of them"
+        )
+    return notes
+
+
+def _on_terms(swapped: Substitutions | None, neutral: bool) -> list[str]:
+    if swapped is None:
+        return []
+    where = "where the detector misses it, " if neutral else ""
+    return [
+        f"{where}one term put for another costs a privacy loss of {swapped.median:.3g} (median), "
+        f"{swapped.p95:.3g} (95 %) to {swapped.worst:.3g} (worst found); above 5 that rules out little"
+    ]
+
+
+def _learned_from_private(mechanism: Mechanism, background: Background | None) -> list[str]:
+    """What was learned from text that nobody declared public, as conditions of the promise."""
+    sources = {"shape of the noise": getattr(mechanism, "learned_from", None)}
+    if background is not None and mechanism.additive:
+        sources["public filter"] = background.source
+    return [
+        f"conditional: the {what} was learned from {source} text, and what it gives away of that text is not "
+        "counted; declare the source public or synthetic if it is"
+        for what, source in sources.items()
+        if source is not None and source.split()[0] not in _OPEN
+    ]
+
+
+def _substitutions(mechanism: Mechanism, learned: Mapping[str, Any]) -> Substitutions | None:
+    distances, epsilon = learned.get("substitution_distances"), getattr(mechanism, "epsilon", None)
+    if mechanism.name != "mahalanobis" or not isinstance(distances, Mapping) or epsilon is None:
+        return None
+    return Substitutions(*(float(epsilon * distances[name]) for name in ("median", "p95", "max")))
