@@ -227,7 +227,7 @@ class Protector:
                 accounts = one_each(given, len(array), what)
         if self.secret is not None or self.ledger is not None:
             names = of_vectors(array)
-        if matched is None and rng is None and role == "document" and len(array):
+        if matched is None and rng is None and role == "document" and len(array) and not self.only_matching:
             self.warn_without_texts()
         return self._release(array, matched, names, accounts, role, rng)
 

@@ -1,8 +1,8 @@
 """Sticky noise and the ledger, attacked: asking the same protector for texts of one's own tells nothing.
 
-Noise and accounts follow what was embedded. So all texts whose terms are found give one release and one charge,
-so do all spellings an encoder cannot tell apart, and two different vectors never share noise, whatever they are
-called.
+Noise and accounts follow what was embedded. So all texts whose terms are found give one release and one
+charge, so do all spellings an encoder cannot tell apart, and two different vectors never share noise,
+whatever they are called.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 An encoder says so by a method `seen(texts)` that returns bytes: the same bytes mean the same vector. Of one
 that says nothing, only this is sure: the very same text has the same vector. Its noise is then keyed by the
-text as it is written, because one noise on two vectors gives away their difference; and its account by a form
-in which spellings that many encoders do not tell apart are one, because too many accounts let noise be averaged
-away.
+text as it is written, because one noise on two vectors gives away their difference. Its account is keyed by a
+form in which spellings that many encoders do not tell apart are one, because noise that is charged to many
+accounts can be averaged away.
 """
 
 from __future__ import annotations
