@@ -386,3 +386,12 @@ def test_a_killed_job_has_paid_for_all_it_released(tmp_path):
         assert after.spend(["next"], ONE).charged == 1, "the ledger works on after a kill"
     # The kills fell on both sides of a commit and inside it, or they would prove nothing.
     assert files > 0 and unreleased > 0 and interrupted > 0, (files, unreleased, interrupted)
+
+
+def test_a_ledger_of_version_0_1_is_refused_with_the_reason(tmp_path):
+    path = tmp_path / "ledger.db"
+    opened(path)
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        db.execute("PRAGMA user_version = 1")
+    with pytest.raises(ArtifactError, match=r"version 0\.1.*Start a new one"):
+        opened(path)

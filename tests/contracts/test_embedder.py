@@ -10,7 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
+from sfumato.accounting.sticky import canonical
 from sfumato.embedders import EMBEDDERS, CachedEmbedder, OpenAIEndpoint, VectorFile, load_embedder
+from sfumato.embedders.seen import seen_by
 from sfumato.errors import InputError
 from tests.contracts.embedder_cases import NAMES, embedder
 
@@ -140,3 +142,38 @@ def test_ready_made_vectors_are_served_and_embed_nothing(tmp_path):
     np.save(tmp_path / "w.npy", made + 1)
     assert VectorFile(tmp_path / "w.npy").model_id != file.model_id
     assert VectorFile(tmp_path / "w.npy", model_id="ours-1").model_id == "ours-1"
+
+
+SPELLINGS = [
+    "The patient was moved to Lisbon.",
+    "the patient was MOVED to lisbon.",
+    " The patient  was moved\tto Lisbon.\r\n",
+    "The patient was moved to L\u00edsbon.",
+    "The pa\u200btient was moved to Lisbon.",
+    "The patient was moved to Porto.",
+    "moved to Lisbon the patient was.",
+    "word " * 600,
+    "word " * 601,
+]
+
+
+def test_what_it_sees_of_texts_is_alike_just_where_their_vectors_are(subject):
+    texts = [*TEXTS, *SPELLINGS]
+    found = seen_by(subject, texts)
+    vectors = subject.embed(texts)
+    if not hasattr(subject, "seen"):  # it does not say: the very same text at least is one
+        assert [each.noise for each in found] == [canonical(text).encode() for text in texts]
+        return
+    for row, (vector, seen) in enumerate(zip(vectors, found, strict=True)):
+        same = np.array([each == seen for each in found])
+        apart = np.abs(vectors - vector).max(axis=1)
+        assert apart[same].max() < 1e-6 and apart[~same].min() > 0, row
+
+
+def test_it_may_be_asked_what_it_sees_while_it_embeds(subject):
+    expected = subject.embed(TEXTS), seen_by(subject, TEXTS)
+    with ThreadPoolExecutor(4) as pool:
+        embedded = [pool.submit(subject.embed, TEXTS) for _ in range(2)]
+        seen = [pool.submit(seen_by, subject, TEXTS) for _ in range(6)]
+        assert all(np.array_equal(each.result(), expected[0]) for each in embedded)
+        assert all(each.result() == expected[1] for each in seen)

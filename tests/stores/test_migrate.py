@@ -317,3 +317,25 @@ def test_bad_input_on_the_command_line(tmp_path, saved, capsys):
         assert code == 2 and len(lines) == 1 and lines[0].startswith("sfumato: "), (arguments, said)
         assert "hunter2" not in said
     assert not (tmp_path / "x").exists()
+
+
+@pytest.mark.parametrize("in_place", [True, False], ids=["in place", "into a new one"])
+def test_rows_released_under_another_key_are_released_anew_from_their_texts(in_place):
+    secret = Secret.generate()
+    disease = Concept.from_terms("disease", ["asthma", "gout", "mumps"])
+    made = protector(embedder=Fake(dim=DIM), concepts=(disease,), neutral=2, secret=secret)
+    with Memory() as store, Memory() as other:
+        # What version 0.1 left behind: releases under another mark, each with its text beside it.
+        old = made.mechanism.privatize(CLEAN)
+        store.add(IDS, old, [{"document": text, MARK: "0123456789abcdef"} for text in TEXTS])
+        for target in (None, other):
+            with pytest.raises(InputError, match="with --texts"):
+                migrate(store, target, made)
+        target = None if in_place else other
+        done = migrate(store, target, made, texts=True)
+        assert done.released == ROWS and done.rows == ROWS
+        rows = (store if in_place else other).get(IDS)
+        assert {fields[MARK] for fields in rows.metadata} == {done.mark}
+        assert np.allclose(rows.vectors, made.embed(TEXTS), atol=1e-6)
+        again = migrate(store, target, made, texts=True)
+        assert again.released == 0 and again.before == ROWS
