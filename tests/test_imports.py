@@ -53,6 +53,7 @@ ORDER = [
     "verification",
     "text",
     "promise",
+    "preparing",
     "protector",
     "saving",
     "learning",

@@ -12,16 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.accounting import Guarantee, Ledger, Secret, Spend, Sticky
-from sfumato.accounting.identity import VERSION, of_embedded, of_vectors
+from sfumato.accounting.identity import VERSION, of_vectors
 from sfumato.accounting.sticky import canonical
 from sfumato.arrays import FloatArray, as_vectors, masked_rows, one_each, whole_number
 from sfumato.concepts.concept import Concept
-from sfumato.concepts.neutral import Mention, neutral_texts, spread, without_overlaps
+from sfumato.concepts.neutral import Mention, spread, without_overlaps
 from sfumato.embedders import load_embedder
 from sfumato.embedders.base import Embedder, OnBatch
-from sfumato.embedders.seen import seen_by
 from sfumato.errors import InputError, ParameterError
 from sfumato.mechanisms import Mechanism
+from sfumato.preparing import Copies, Prepared
 from sfumato.promise import promised
 from sfumato.randomness import resolve
 from sfumato.sampling import Floats
@@ -36,30 +36,6 @@ MOST_COPIES = 1024
 
 class TextsMissingWarning(UserWarning):
     """A protector that counts on neutral texts released vectors without their texts."""
-
-
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """Vectors ready to be released; they still hold everything the noise is there to hide."""
-
-    vectors: NDArray[np.float32]
-    matched: NDArray[np.bool_]
-    """`[n]` whether a concept was found in the text."""
-    names: tuple[str, ...] | None = None
-    """Identity of what was embedded, which keys sticky noise; None where nothing is keyed or counted."""
-    accounts: tuple[str, ...] | None = None
-    """The ledger's account of each row; the same identity, unless the encoder does not say what it sees."""
-
-    @classmethod
-    def together(cls, parts: Sequence[Prepared]) -> Prepared:
-        """Join rows that were prepared by one protector."""
-        keyed = all(part.names is not None and part.accounts is not None for part in parts)
-        return cls(
-            np.concatenate([part.vectors for part in parts]),
-            np.concatenate([part.matched for part in parts]),
-            tuple(name for part in parts for name in part.names or ()) if keyed else None,
-            tuple(name for part in parts for name in part.accounts or ()) if keyed else None,
-        )
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -150,32 +126,18 @@ class Protector:
         wrong = next((row for row, text in enumerate(texts) if not isinstance(text, str)), None)
         if wrong is not None:
             raise InputError(f"Row {wrong} must be a text. Found {type(texts[wrong]).__name__}.")
+        copies = self._copies(texts, spans)
+        embedded = self.encoder.embed(copies.texts, on_batch=on_batch)
+        if not copies.texts:
+            return Prepared(embedded, copies.matched, (), ())
+        keyed = self.secret is not None or self.ledger is not None
+        names, accounts = copies.identities(self.encoder) if keyed else (None, None)
+        return Prepared(copies.means(embedded), copies.matched, names, accounts)
+
+    def _copies(self, texts: Sequence[str], spans: RowSpans | None) -> Copies:
         # Spans count characters of the text as it was written, so there it is left as it is.
         clean = list(texts) if spans is not None else [canonical(text) for text in texts]
-        found = self.mentions(clean, spans)
-        queue: list[str] = []
-        first: list[int] = []
-        for text, mentions in zip(clean, found, strict=True):
-            first.append(len(queue))
-            queue += neutral_texts(text, mentions, self.neutral) if mentions and self.neutral else [text]
-        embedded = self.encoder.embed(queue, on_batch=on_batch)
-        if not len(queue):
-            return Prepared(embedded, np.zeros(0, bool), (), ())
-        sums = np.add.reduceat(embedded.astype(np.float64), first, axis=0)
-        # A mean of several unit vectors is shorter than one, and its length would tell that it is a mean.
-        sums /= np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-12)
-        ends = [*first[1:], len(queue)]
-        single = np.subtract(ends, first) == 1
-        vectors = np.where(single[:, None], embedded[first], sums.astype(np.float32))
-        matched = np.array([bool(mentions) for mentions in found])
-        if self.secret is None and self.ledger is None:
-            return Prepared(vectors, matched)
-        seen = seen_by(self.encoder, queue)
-        model = self.encoder.model_id
-        groups = [seen[start:end] for start, end in zip(first, ends, strict=True)]
-        names = tuple(of_embedded(model, [each.noise for each in group]) for group in groups)
-        accounts = tuple(of_embedded(model, [each.account for each in group]) for group in groups)
-        return Prepared(vectors, matched, names, accounts)
+        return Copies.of(clean, self.mentions(clean, spans), self.neutral)
 
     def embed(
         self,
@@ -270,7 +232,7 @@ class Protector:
         """Look up what has been spent on a text, on the account it would be charged to."""
         if self.ledger is None:
             raise InputError("This protector has no ledger. Give it one.")
-        accounts = self.prepare([text], spans=spans).accounts or ()
+        _, accounts = self._copies([text], spans).identities(self.encoder)
         return self.ledger.spent(unit=accounts[0])
 
     def warn_without_texts(self) -> None:

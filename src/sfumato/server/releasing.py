@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.protector import Prepared, Protector, Role
+from sfumato.preparing import Prepared
+from sfumato.protector import Protector, Role
 from sfumato.server.problems import GONE, Problem
 
 MOST = 4096
