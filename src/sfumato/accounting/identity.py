@@ -9,21 +9,30 @@ identities, whatever they are called, because one noise on two vectors gives awa
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from hashlib import sha256
 from math import gcd
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 VERSION = 2
 """Raised whenever a release would get another identity, and with it other noise and another account."""
+_AT_ONCE = 1024
 
 
 def of_vectors(vectors: Any) -> list[str]:
     """The identity of each row that came as numbers: a digest of its exact values, whatever their type."""
-    return [_digest(b"vector", [row.tobytes()]) for row in _rows(np.asarray(vectors))]
+    rows = np.asarray(vectors)
+    start = sha256(_fields(b"%d" % VERSION, b"vector"))
+    found = []
+    for first in range(0, len(rows), _AT_ONCE):
+        # Adding 0 makes -0 and 0 one number.
+        for row in rows[first : first + _AT_ONCE].astype("<f8", order="C") + 0.0:
+            digest = start.copy()
+            digest.update(row.data)
+            found.append(digest.hexdigest())
+    return found
 
 
 def of_embedded(model_id: str, copies: Sequence[bytes]) -> str:
@@ -34,16 +43,9 @@ def of_embedded(model_id: str, copies: Sequence[bytes]) -> str:
     counts = Counter(copies)
     common = gcd(*counts.values())
     parts = [part for seen, count in sorted(counts.items()) for part in (seen, b"%d" % (count // common))]
-    return _digest(b"embedded", [model_id.encode(), *parts])
+    return sha256(_fields(b"%d" % VERSION, b"embedded", model_id.encode(), *parts)).hexdigest()
 
 
-def _rows(vectors: NDArray[Any]) -> Iterator[NDArray[np.float64]]:
-    for row in vectors:
-        # Adding 0 makes -0 and 0 one number.
-        yield row.astype("<f8") + 0.0
-
-
-def _digest(kind: bytes, fields: Sequence[bytes]) -> str:
+def _fields(*fields: bytes) -> bytes:
     # Each field carries its length, so that no two lists of fields spell the same message.
-    message = b"".join(len(field).to_bytes(8, "big") + field for field in (b"%d" % VERSION, kind, *fields))
-    return sha256(message).hexdigest()
+    return b"".join(len(field).to_bytes(8, "big") + field for field in fields)
