@@ -47,25 +47,29 @@ class Fake:
         return vectors
 
     def seen(self, texts: Sequence[str]) -> list[bytes]:
-        """Return the share of each n-gram in each text, which is all that its vector depends on."""
-        bags = [sorted(Counter(_grams(text.lower())).items()) for text in checked_texts(texts)]
+        """Return the share of each word in each text, which is all that its vector depends on."""
+        bags = [sorted(Counter(_words(text)).items()) for text in checked_texts(texts)]
         shared = [gcd(*(count for _, count in bag)) for bag in bags]
         return [
-            repr([(gram, count // common) for gram, count in bag]).encode()
+            repr([(word, count // common) for word, count in bag]).encode()
             for bag, common in zip(bags, shared, strict=True)
         ]
 
     def _sum(self, text: str) -> NDArray[np.int64]:
-        counts = Counter(_grams(text.lower()))
+        counts = Counter(_grams(text))
         weights = np.fromiter(counts.values(), np.int64, len(counts))
         total: NDArray[np.int64] = weights @ self._signs[list(counts)].astype(np.int64)
         # Signs may cancel out, in few dimensions above all: no text gets the zero vector.
         return total if total.any() else self._signs[next(iter(counts))].astype(np.int64)
 
 
+def _words(text: str) -> list[str]:
+    return text.lower().split() or [""]
+
+
 def _grams(text: str) -> Iterator[int]:
     """The bucket of each n-gram of the words, with marks where a word starts and ends."""
-    for word in text.split() or [""]:
+    for word in _words(text):
         marked = f"\x02{word}\x03"
         for size in _SIZES:
             for start in range(len(marked) - size + 1):

@@ -72,7 +72,7 @@ def release_folder(
         ledger: Where the ledger is; on this machine only.
         ceiling: Most epsilon a row may spend in it.
         keep_columns: Columns to carry over.
-        id_column: A column whose values tell rows apart; otherwise texts do, or places in files.
+        id_column: A column whose values are the ledger's accounts of vectors; else texts, or places in files.
         workers: How many at once; None means every core.
         engine: "processes" or "ray".
         address: A Ray cluster; None starts one here.

@@ -56,15 +56,15 @@ def protect_dataset(
 ) -> Any:
     """Protect a Ray dataset with a `text` or `embedding` column; texts are embedded in the same step.
 
-    Ray may run a batch twice when a machine is lost. With a secret both runs give the same vectors; rows are
-    told apart by their texts or by `id_column`. Without one, a batch that is run again is drawn again: then
+    Ray may run a batch twice when a machine is lost. With a secret both runs give the same vectors.
+    Without one, a batch that is run again is drawn again: then
     nothing may read the first run's output, or use `release_folder(engine="ray")`, which sees to that.
 
     Args:
         dataset: The Ray dataset.
         protector: What protects, without its secret.
         secret: Where each machine finds the secret: a file, or `env:NAME`.
-        id_column: A column whose values tell rows apart.
+        id_column: A column whose values are the ledger's accounts, for rows that come as vectors.
         keep_columns: Columns to carry over.
         workers: How many protectors; None means one a core, or one a GPU where texts are embedded.
         batch_rows: Most rows at once.

@@ -52,9 +52,9 @@ def release_arrow(
     Args:
         part: Rows with a `text` or an `embedding` column.
         protector: What protects them.
-        file: Where the rows come from, so that they can be told apart; None where nobody knows.
+        file: Where the rows come from, their accounts if they have no ids; None where nobody knows.
         first_row: Where in the file they start.
-        id_column: A column whose values tell the rows apart, whatever file they are in.
+        id_column: A column whose values are the ledger's accounts, for rows that come as vectors.
         keep_columns: The columns to carry over.
     """
     found = part.schema.names

@@ -35,7 +35,7 @@ def in_arrow(
     Args:
         protector: What protects, without its secret.
         secret: Where each machine finds the secret for sticky noise: a file, or `env:NAME`.
-        id_column: A column whose values tell rows apart; texts do where there are texts.
+        id_column: A column whose values are the ledger's accounts, for rows that come as vectors.
         keep_columns: Columns to carry over.
     """
     recipe = Recipe.of(protector, secret=secret)
