@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import tee
 
-from sfumato.concepts.base import Detector, Span
+from sfumato.concepts.base import Check, Detector, Span
 from sfumato.concepts.spans import find_all, is_exact, merge
 from sfumato.errors import ParameterError
 
@@ -27,9 +27,9 @@ class Union:
         """Return the spans of all detectors in reading order, none overlapping."""
         return merge(span for detector in self.detectors for span in detector.find(text))
 
-    def find_many(self, texts: Iterable[str]) -> Iterator[list[Span]]:
+    def find_many(self, texts: Iterable[str], check: Check | None = None) -> Iterator[list[Span]]:
         """Find the spans of many texts, in batches where a part can."""
         copies = tee(texts, len(self.detectors))
-        streams = [find_all(part, copy) for part, copy in zip(self.detectors, copies, strict=True)]
+        streams = [find_all(part, copy, check) for part, copy in zip(self.detectors, copies, strict=True)]
         for found in zip(*streams, strict=True):
             yield merge(span for spans in found for span in spans)
