@@ -25,6 +25,6 @@ def composed(text: str) -> str:
 def _sorted(run: str) -> str:
     apart = "".join(unicodedata.normalize("NFD", mark) for mark in run)
     pieces = []
-    for starts, marks in groupby(apart, key=lambda mark: unicodedata.combining(mark) == 0):
-        pieces += marks if starts else sorted(marks, key=unicodedata.combining)
+    for _, marks in groupby(apart, key=lambda mark: unicodedata.combining(mark) == 0):
+        pieces += sorted(marks, key=unicodedata.combining)
     return "".join(pieces)

@@ -136,7 +136,7 @@ class Concept:
         Args:
             texts: where to look.
             spans: those the texts came with, where the concept takes them from the data.
-            check: called before each text and between the pieces of a long one; what it raises ends the search.
+            check: called before each text and between pieces of a long one; what it raises ends the search.
         """
         return (self._few(found, row) for row, found in enumerate(self._each(texts, spans, check)))
 

@@ -79,9 +79,9 @@ def _another(surface: str, swap: Swap, taken: set[str], rng: np.random.Generator
 
 
 def _close(left: list[str], right: str) -> None:
-    """Join what stood on both sides of a span; what is left of it is a list, so that its end can be had cheaply.
+    """Join what stood on both sides of a span, adding to the left side.
 
-    A text with many spans would be copied once for each of them otherwise.
+    That is a list whose end is changed in place: a text with many spans would be copied for each of them.
     """
     clitic = _CLITIC.match(right)
     low = clitic.end() if clitic else 0

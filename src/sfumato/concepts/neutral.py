@@ -67,7 +67,7 @@ def without_overlaps(mentions: Sequence[Mention]) -> list[Mention]:
     kept: list[Mention] = []
     for mention in sorted(mentions, key=lambda item: (item.span.start - item.span.end, item.span.start)):
         first, last = rank[mention.span.start], rank[mention.span.end - 1]
-        # Whatever was kept before is at least as long: where it overlaps it covers the first place or the last.
+        # What was kept before is at least as long: where it overlaps it covers the first place or the last.
         if not taken[first] and not taken[last]:
             taken[first : last + 1] = b"\1" * (last + 1 - first)
             kept.append(mention)

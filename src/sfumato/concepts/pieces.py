@@ -1,4 +1,4 @@
-"""Long texts in pieces, and runs of marks made harmless, for packages whose time grows faster than the text."""
+"""Long texts in pieces, and runs of marks made harmless, for packages that take too long over them."""
 
 from __future__ import annotations
 

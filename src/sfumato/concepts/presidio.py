@@ -85,7 +85,9 @@ class Presidio:
     def find_many(self, texts: Iterable[str], check: Check | None = None) -> Iterator[list[Span]]:
         """Find the entities of many texts, calling `check` before each piece of a long one."""
         for text in texts:
-            yield merge(span for piece in pieces(encodable(text), _PIECE) for span in self._piece(*piece, check))
+            yield merge(
+                span for piece in pieces(encodable(text), _PIECE) for span in self._piece(*piece, check)
+            )
 
     def _piece(self, text: str, offset: int, check: Check | None) -> list[Span]:
         if check is not None:

@@ -57,9 +57,7 @@ def read_spans(items: Iterable[SpanLike], length: int, *, row: int | None = None
     return sorted(found)
 
 
-def find_all(
-    detector: Detector, texts: Iterable[str], check: Check | None = None
-) -> Iterator[list[Span]]:
+def find_all(detector: Detector, texts: Iterable[str], check: Check | None = None) -> Iterator[list[Span]]:
     """Find the spans of many texts, in batches where the detector can.
 
     `check` is called before each text, and between the pieces of a long one where the detector's `find_many`
