@@ -47,7 +47,7 @@ def hostile(unit, size):
 )
 def test_no_text_is_slow_to_search(detector):
     slow = [
-        unit for unit in UNITS if not grows_evenly(lambda n, unit=unit: detector.find(hostile(unit, n)), 4000)
+        unit for unit in UNITS if not grows_evenly(lambda n, unit=unit: detector.find(hostile(unit, n)), 2000)
     ]
     assert slow == []
 
@@ -57,9 +57,9 @@ def mentions(count, step=5):
 
 
 def test_overlaps_of_many_mentions_are_settled_in_one_sweep():
-    assert grows_evenly(lambda n: without_overlaps(mentions(n)), 20_000)
-    assert grows_evenly(lambda n: without_overlaps(mentions(n, step=1)), 20_000)
-    assert grows_evenly(lambda n: without_overlaps([*mentions(n), *mentions(n)]), 20_000)
+    assert grows_evenly(lambda n: without_overlaps(mentions(n)), 5000)
+    assert grows_evenly(lambda n: without_overlaps(mentions(n, step=1)), 5000)
+    assert grows_evenly(lambda n: without_overlaps([*mentions(n), *mentions(n)]), 5000)
     assert without_overlaps(mentions(50_000)) == mentions(50_000)
 
 
@@ -78,16 +78,16 @@ def test_spans_are_taken_out_and_replaced_without_copying_the_text_for_each(befo
             for s in spans_of(count)
         ]
 
-    assert grows_evenly(lambda n: cut(text(n), found(n)), 8000)
-    assert grows_evenly(lambda n: put(text(n), found(n), str.upper), 8000)
-    assert grows_evenly(lambda n: cut("(" * n + "Rome" + ")" * n, [Span(n, n + 4, "c")]), 40_000)
+    assert grows_evenly(lambda n: cut(text(n), found(n)), 4000)
+    assert grows_evenly(lambda n: put(text(n), found(n), str.upper), 4000)
+    assert grows_evenly(lambda n: cut("(" * n + "Rome" + ")" * n, [Span(n, n + 4, "c")]), 20_000)
 
 
 def test_spans_are_read_and_joined_in_step_with_their_number():
-    assert grows_evenly(lambda n: merge(spans_of(n)), 20_000)
-    assert grows_evenly(lambda n: merge(Span(0, at + 1, "c") for at in range(n)), 20_000)
-    assert grows_evenly(lambda n: read_spans([(at, at + 1, "c") for at in range(n)], n), 20_000)
-    assert grows_evenly(lambda n: neutral_texts("Rome " * n, mentions(n), 8), 8000)
+    assert grows_evenly(lambda n: merge(spans_of(n)), 5000)
+    assert grows_evenly(lambda n: merge(Span(0, at + 1, "c") for at in range(n)), 5000)
+    assert grows_evenly(lambda n: read_spans([(at, at + 1, "c") for at in range(n)], n), 5000)
+    assert grows_evenly(lambda n: neutral_texts("Rome " * n, mentions(n), 8), 2000)
 
 
 MARKS = "".join(chr(code) for code in range(0x300, 0x370)) + "\u0f71\u0f72\u0f73\u0f80\u0344"
@@ -100,8 +100,8 @@ def test_the_composed_form_is_the_library_s(text):
 
 def test_accents_piled_on_one_letter_are_composed_in_step_with_their_number():
     for unit in ("\u0315\u0300", "\u0301\u0316", "\u0315\u0f73", "\u0308\u0316\u0301"):
-        assert grows_evenly(lambda n, unit=unit: composed("a" + hostile(unit, n)), 50_000)
-        assert grows_evenly(lambda n, unit=unit: Dictionary(["Rome"]).find("a" + hostile(unit, n)), 20_000)
+        assert grows_evenly(lambda n, unit=unit: composed("a" + hostile(unit, n)), 20_000)
+        assert grows_evenly(lambda n, unit=unit: Dictionary(["Rome"]).find("a" + hostile(unit, n)), 10_000)
 
 
 @given(st.text(), st.integers(10, 40))
@@ -124,7 +124,7 @@ def test_easing_a_text_moves_no_character_and_touches_no_letter(text):
 def test_brackets_are_not_taken_off_one_by_one():
     detector = spacy.Spacy()
     for unit in ("(", ",", "'", ":)", "_", "!", "…", "US$"):
-        assert grows_evenly(lambda n, unit=unit: detector.find(hostile(unit, n) + str(n)), 5000)
+        assert grows_evenly(lambda n, unit=unit: detector.find(hostile(unit, n) + str(n)), 2000)
     text = "(" * 20_000 + " John Smith went to Paris. " + "'s" * 200 + " Mary Jones stayed."
     found = [text[span.start : span.end] for span in detector.find(text)]
     assert {"John Smith", "Paris", "Mary Jones"} <= set(found)
