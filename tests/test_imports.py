@@ -33,6 +33,7 @@ HEAVY = (
 ORDER = [
     "version",
     "errors",
+    "composing",
     "devices",
     "files",
     "inputs",

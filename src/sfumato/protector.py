@@ -15,6 +15,7 @@ from sfumato.accounting import Guarantee, Ledger, Secret, Spend, Sticky
 from sfumato.accounting.identity import VERSION, of_vectors
 from sfumato.accounting.sticky import canonical
 from sfumato.arrays import FloatArray, as_vectors, masked_rows, one_each, whole_number
+from sfumato.concepts.base import Check
 from sfumato.concepts.concept import Concept
 from sfumato.concepts.neutral import Mention, spread, without_overlaps
 from sfumato.embedders import load_embedder
@@ -108,25 +109,39 @@ class Protector:
             learned=self.learned,
         )
 
-    def mentions(self, texts: Sequence[str], spans: RowSpans | None = None) -> list[list[Mention]]:
+    def mentions(
+        self, texts: Sequence[str], spans: RowSpans | None = None, *, check: Check | None = None
+    ) -> list[list[Mention]]:
         """Where the concepts are in each text, and what may stand in for each."""
         found: list[list[Mention]] = [[] for _ in texts]
         for concept in self.concepts:
             references = spread(concept.terms, max(self.neutral, 1)) or (concept.placeholder,)
-            for row, places in enumerate(concept.find_all(texts, spans)):
+            for row, places in enumerate(concept.find_all(texts, spans, check=check)):
                 found[row] += [Mention(span, references) for span in places]
         return [without_overlaps(row) for row in found]
 
     def prepare(
-        self, texts: Sequence[str], *, spans: RowSpans | None = None, on_batch: OnBatch | None = None
+        self,
+        texts: Sequence[str],
+        *,
+        spans: RowSpans | None = None,
+        on_batch: OnBatch | None = None,
+        check: Check | None = None,
     ) -> Prepared:
-        """Embed texts, with neutral texts in the place of those that hold a concept."""
+        """Embed texts, with neutral texts in the place of those that hold a concept.
+
+        Args:
+            texts: what to embed.
+            spans: labelled spans of each text, for concepts defined by a label.
+            on_batch: told how many texts, neutral copies among them, were just embedded.
+            check: called while concepts are looked for; what it raises ends the work.
+        """
         if isinstance(texts, str):
             raise InputError("`texts` must be a list of texts. Found a single text.")
         wrong = next((row for row, text in enumerate(texts) if not isinstance(text, str)), None)
         if wrong is not None:
             raise InputError(f"Row {wrong} must be a text. Found {type(texts[wrong]).__name__}.")
-        copies = self._copies(texts, spans)
+        copies = self._copies(texts, spans, check)
         embedded = self.encoder.embed(copies.texts, on_batch=on_batch)
         if not copies.texts:
             return Prepared(embedded, copies.matched, (), ())
@@ -134,10 +149,10 @@ class Protector:
         names, accounts = copies.identities(self.encoder) if keyed else (None, None)
         return Prepared(copies.means(embedded), copies.matched, names, accounts)
 
-    def _copies(self, texts: Sequence[str], spans: RowSpans | None) -> Copies:
+    def _copies(self, texts: Sequence[str], spans: RowSpans | None, check: Check | None = None) -> Copies:
         # Spans count characters of the text as it was written, so there it is left as it is.
         clean = list(texts) if spans is not None else [canonical(text) for text in texts]
-        return Copies.of(clean, self.mentions(clean, spans), self.neutral)
+        return Copies.of(clean, self.mentions(clean, spans, check=check), self.neutral)
 
     def embed(
         self,

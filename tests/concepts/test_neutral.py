@@ -50,3 +50,18 @@ def test_overlaps():
     assert without_overlaps([short, apart, long]) == [long, apart]
     with pytest.raises(ParameterError):
         neutral_texts("0123456789abcdef", [long, short], 2)
+
+
+def pairwise(mentions):
+    """What `without_overlaps` means, said as plainly as possible."""
+    kept = []
+    for mention in sorted(mentions, key=lambda item: (item.span.start - item.span.end, item.span.start)):
+        if all(mention.span.end <= k.span.start or mention.span.start >= k.span.end for k in kept):
+            kept.append(mention)
+    return sorted(kept, key=lambda item: item.span)
+
+
+@given(st.lists(st.tuples(st.integers(0, 40), st.integers(1, 12), st.sampled_from("abc")), max_size=40))
+def test_overlaps_are_settled_as_by_comparing_every_pair(places):
+    mentions = [at(start, start + length, (name,)) for start, length, name in places]
+    assert without_overlaps(mentions) == pairwise(mentions)

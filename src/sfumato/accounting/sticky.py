@@ -9,13 +9,13 @@ being pseudo-random, and equal texts give equal vectors, which shows that they a
 from __future__ import annotations
 
 import hmac
-import unicodedata
 from collections.abc import Iterable
 from typing import Protocol
 
 import numpy as np
 
 from sfumato.accounting.keys import Secret
+from sfumato.composing import composed
 from sfumato.errors import InputError, ParameterError
 from sfumato.randomness import NOISE_VERSION, RowKeys
 
@@ -29,7 +29,7 @@ class Fingerprinted(Protocol):
 
 def canonical(text: str) -> str:
     """Return the form (Unicode NFC) in which a text is keyed and counted; embed this very form."""
-    return text if text.isascii() else unicodedata.normalize("NFC", text)
+    return composed(text)
 
 
 def keyed_digests(key: bytes, texts: Iterable[str], name: str = "texts", size: int = 32) -> list[bytes]:

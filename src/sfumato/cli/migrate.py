@@ -62,7 +62,8 @@ def command(
         str | None, typer.Option(metavar="NAME", help="Where the text is; it is not taken along.")
     ] = None,
     keep_field: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Metadata to take along though it is long.")
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Metadata to take along though it is long or holds a concept."),
     ] = None,
     drop_field: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Metadata not to take along.")

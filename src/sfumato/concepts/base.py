@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
 from sfumato.errors import ParameterError
+
+Check = Callable[[], object]
+"""Called between pieces of work; what it raises ends the work."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

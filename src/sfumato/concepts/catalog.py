@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 from sfumato.concepts import lexicons, medical, organisations, people, places, spacy
 from sfumato.concepts import swaps as swap
+from sfumato.concepts.addresses import Addresses
 from sfumato.concepts.dictionary import Dictionary
 from sfumato.concepts.entry import CatalogEntry, Part
 from sfumato.concepts.lexicons import Lexicon
@@ -47,8 +48,8 @@ def _shapes(label: str, *kinds: str) -> Part:
 _ENTRIES = (
     CatalogEntry(
         "person",
-        "names of people",
-        (_entities("person"), Part("name lists", Names)),
+        "names of people, also in their addresses and handles",
+        (_entities("person"), Part("name lists", Names), Part("names in addresses", Addresses)),
         people.NAMES,
         "someone",
         swap.another_person,

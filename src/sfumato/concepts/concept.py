@@ -9,15 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.concepts.base import Detector, Span
+from sfumato.concepts.base import Check, Detector, Span
 from sfumato.concepts.dictionary import Dictionary, folded
 from sfumato.concepts.edits import cut, exchange, put
 from sfumato.concepts.labelled import Labelled
-from sfumato.concepts.spans import SpanLike, find_all, is_exact, merge, read_spans, relabel
+from sfumato.concepts.spans import SpanLike, find_all, is_exact, merge, read_spans, relabel, watched
 from sfumato.concepts.swaps import Swap, TermSwap
-from sfumato.errors import ArtifactError, ParameterError
+from sfumato.errors import ArtifactError, InputError, ParameterError
 
 _ROUNDS = 10
+MOST_MENTIONS = 4096
+"""Of one concept in one text, where many texts are searched: more is no text anybody wrote."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -123,17 +125,40 @@ class Concept:
         return self._labelled(text, spans, None)
 
     def find_all(
-        self, texts: Sequence[str], spans: Sequence[Iterable[SpanLike]] | None = None
+        self,
+        texts: Sequence[str],
+        spans: Sequence[Iterable[SpanLike]] | None = None,
+        *,
+        check: Check | None = None,
     ) -> Iterator[list[Span]]:
-        """Return where the concept stands in each of many texts, in batches where the detector can."""
+        """Return where the concept stands in each of many texts, in batches where the detector can.
+
+        Args:
+            texts: where to look.
+            spans: those the texts came with, where the concept takes them from the data.
+            check: called before each text and between pieces of a long one; what it raises ends the search.
+        """
+        return (self._few(found, row) for row, found in enumerate(self._each(texts, spans, check)))
+
+    def _each(
+        self, texts: Sequence[str], spans: Sequence[Iterable[SpanLike]] | None, check: Check | None
+    ) -> Iterator[list[Span]]:
         if self.detector is not None:
-            return (relabel(found, self.name) for found in find_all(self.detector, texts))
+            return (relabel(found, self.name) for found in find_all(self.detector, texts, check))
         given: Sequence[Iterable[SpanLike] | None] = [None] * len(texts) if spans is None else spans
         if len(given) != len(texts):
             raise ParameterError(
                 f"Every text must have its spans. Found {len(given)} for {len(texts)} texts."
             )
-        return (self._labelled(text, given[row], row) for row, text in enumerate(texts))
+        return (self._labelled(text, given[row], row) for row, text in enumerate(watched(texts, check)))
+
+    def _few(self, found: list[Span], row: int) -> list[Span]:
+        if len(found) > MOST_MENTIONS:
+            raise InputError(
+                f"A text may hold at most {MOST_MENTIONS:,} mentions of `{self.name}`. "
+                f"Found {len(found):,} in row {row}. Split it."
+            )
+        return found
 
     def terms_in(self, text: str, spans: Iterable[SpanLike] | None = None) -> list[str]:
         """Return the different sensitive strings of a text, in lower case and in reading order."""

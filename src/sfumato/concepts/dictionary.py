@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable, Sequence
 
+from sfumato.composing import composed
 from sfumato.concepts.base import Span
 from sfumato.errors import ParameterError
 
@@ -26,7 +26,7 @@ def listed(names: str) -> tuple[str, ...]:
 def folded(text: str) -> str:
     """Return the text as it is compared: composed, without case."""
     # Casefolding can take a composed character apart again, so composing comes last.
-    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
+    return composed(composed(text).casefold())
 
 
 class Dictionary:
@@ -91,7 +91,7 @@ class Dictionary:
             return
         key = _key(tokens)
         if strict and (key in self._strict or key not in self._terms):
-            spelling = unicodedata.normalize("NFC", term.strip())
+            spelling = composed(term.strip())
             self._strict.setdefault(key, set()).update((spelling, spelling.upper()))
         elif not strict:
             # Listed without conditions once is enough.
@@ -108,7 +108,7 @@ class Dictionary:
         for match in _TOKEN.finditer(text):
             start = match.start()
             word = match.group()
-            word = folded(word) if self.ignore_case else unicodedata.normalize("NFC", word)
+            word = folded(word) if self.ignore_case else composed(word)
             tokens.append((word, start > end))
             end = match.end()
             bounds.append((start, end))
@@ -124,7 +124,7 @@ class Dictionary:
                 if spellings is None:
                     return length
                 written = text[bounds[position][0] : bounds[position + length - 1][1]]
-                if unicodedata.normalize("NFC", written) in spellings:
+                if composed(written) in spellings:
                     return length
         return 0
 

@@ -15,6 +15,10 @@ from sfumato.errors import ParameterError
 _TRIES = 50
 _SEPARATOR = re.compile(r"[ \t,;/&–—-]+")
 _CLITIC = re.compile(r"['’][sS]?(?!\w)|-(?=\w)")
+_BLANKS = re.compile(r"[ \t]*")
+_LEADING = re.compile(r"^[ \t]*[,;:]")
+# Blanks that stand together are one token: two of those never follow each other.
+_TOKEN = re.compile(r"(?s)[ \t]+|.")
 _BRACKETS = ("()", "[]", "{}")
 _QUOTES = ('""', "''", "“”", "‘’")
 
@@ -29,11 +33,13 @@ def cut(text: str, spans: Sequence[Span]) -> str:
     """Take the spans out, and tidy spaces and punctuation where they stood and nowhere else."""
     if not spans:
         return text
-    result, *between, last = outside(text, spans)
+    first, *between, last = outside(text, spans)
+    left = _TOKEN.findall(first)
     for piece in between:
         # A comma or a dash between two spans joined them: it goes with them.
-        result = _close(result, " " if _SEPARATOR.fullmatch(piece) else piece)
-    closed = _close(result, last)
+        _close(left, " " if _SEPARATOR.fullmatch(piece) else piece)
+    _close(left, last)
+    closed = "".join(left)
     # With nothing behind it, what led up to the last span ends there.
     return closed if last.strip() else closed.rstrip(" \t,;")
 
@@ -72,18 +78,42 @@ def _another(surface: str, swap: Swap, taken: set[str], rng: np.random.Generator
     return value
 
 
-def _close(left: str, right: str) -> str:
-    """Join what stood on both sides of a span."""
-    right = _CLITIC.sub("", right, count=1) if _CLITIC.match(right) else right
-    while left[-1:] + right[:1] in _QUOTES:
-        left, right = left[:-1], right[1:]
-    while left.rstrip(" \t")[-1:] + right.lstrip(" \t")[:1] in _BRACKETS:
-        left, right = left.rstrip(" \t")[:-1], right.lstrip(" \t")[1:]
-    bare = left.rstrip(" \t")
-    if not bare or bare[-1] in "\n([{,;:":
-        right = re.sub(r"^[ \t]*[,;:]", "", right)
+def _close(left: list[str], right: str) -> None:
+    """Join what stood on both sides of a span, adding to the left side.
+
+    That is a list whose end is changed in place: a text with many spans would be copied for each of them.
+    """
+    clitic = _CLITIC.match(right)
+    low = clitic.end() if clitic else 0
+    while left and left[-1] + right[low : low + 1] in _QUOTES:
+        left.pop()
+        low += 1
+    while True:
+        high = _BLANKS.match(right, low).end()  # type: ignore[union-attr]  # matches nothing, too
+        if _bare_end(left) + right[high : high + 1] not in _BRACKETS:
+            break
+        _drop_blanks(left)
+        left.pop()
+        low = high + 1
+    right = right[low:]
+    end = _bare_end(left)
+    if not end or end in "\n([{,;:":
+        right = _LEADING.sub("", right)
     if right[:1] in tuple(",.;:!?)]}\n"):
-        return bare.rstrip(",;:") + right if right[0] in ".!?" else bare + right
-    if left != bare or not bare or bare[-1] in "\n([{":
+        _drop_blanks(left)
+        while right[0] in ".!?" and left and left[-1] in ",;:":
+            left.pop()
+    elif not end or end in "\n([{" or left[-1][0] in " \t":
         right = right.lstrip(" \t")
-    return left + right
+    left += _TOKEN.findall(right)
+
+
+def _bare_end(left: list[str]) -> str:
+    """The last mark that is no blank, or nothing."""
+    blank = bool(left) and left[-1][0] in " \t"
+    return left[-1 - blank] if len(left) > blank else ""
+
+
+def _drop_blanks(left: list[str]) -> None:
+    if left and left[-1][0] in " \t":
+        left.pop()

@@ -60,9 +60,15 @@ def neutral_texts(text: str, mentions: Sequence[Mention], count: int) -> list[st
 
 
 def without_overlaps(mentions: Sequence[Mention]) -> list[Mention]:
-    """Keep the longest of mentions that overlap, in reading order."""
+    """Keep the longest of mentions that overlap, the first of equally long ones, in reading order."""
+    edges = sorted({place for item in mentions for place in (item.span.start, item.span.end - 1)})
+    rank = {place: number for number, place in enumerate(edges)}
+    taken = bytearray(len(edges))
     kept: list[Mention] = []
     for mention in sorted(mentions, key=lambda item: (item.span.start - item.span.end, item.span.start)):
-        if all(mention.span.end <= k.span.start or mention.span.start >= k.span.end for k in kept):
+        first, last = rank[mention.span.start], rank[mention.span.end - 1]
+        # What was kept before is at least as long: where it overlaps it covers the first place or the last.
+        if not taken[first] and not taken[last]:
+            taken[first : last + 1] = b"\1" * (last + 1 - first)
             kept.append(mention)
     return sorted(kept, key=lambda item: item.span)

@@ -72,6 +72,56 @@ Tim; Tom; Tony; Joe; Jim
 """)
 )
 
+# Words that may be names in an address, and are most often something else in a sentence.
+ALSO_WORDS = frozenset(
+    listed("""
+able; april; archer; art; august; banks; berry; best; bishop; black; bond; bush; chance; chase; cherry;
+close; day; dean; drew; early; ernest; faith; field; fields; ford; fox; gene; good; grant; guy; heath; holly;
+hunt; hunter; ivy; joy; june; just; justice; kitty; knight; lane; little; love; marsh; may; moon; noble;
+olive; pearl; penny; pope; porter; power; ray; rich; rob; sharp; short; singer; snow; son; stone; storm;
+strong; summer; swift; true; violet; walk; way; weaver; wells; west; will; winter; wise; wolf; worth
+""")
+)
+
+# An address of these words alone is an office's, not a person's.
+ROLES = frozenset(
+    listed("""
+abuse; academic; access; accommodation; account; accounting; accounts; admin; administration; administrator;
+admissions; advice; agent; alert; alerts; all; alumni; announcements; app; appointments; ask; assistance;
+assistant; audit; automated; backup; benefits; billing; board; book; booking; bookings; bot; branch; bugs;
+business; campaign; campus; card; care; career; careers; case; cases; center; central; centre; chair; chat;
+check; claim; claims; client; clients; clinic; club; college; com; comments; committee; community; company;
+complaints; compliance; conference; connect; consultant; contact; contactus; contracts; coordinator;
+corporate; council; course; courses; credit; customer; customercare; customers; customerservice;
+customersupport; data; dean; delivery; demo; department; dept; design; desk; details; dev; developer;
+developers; digital; director; dispatch; do; domain; donate; donations; editor; editorial; email; emergency;
+employee; employment; engineering; enquiries; enquiry; enroll; enrollment; error; escalations; event; events;
+example; exec; executive; expert; faculty; family; faq; feedback; finance; financial; first; for; foundation;
+founder; fraud; front; frontdesk; fundraising; general; global; group; guest; head; health; hello; help;
+helpdesk; helpline; hi; hire; hiring; home; hospital; host; hostmaster; hotel; hotline; hr; human; info;
+information; inquiries; inquiry; insurance; intern; international; interns; investor; investors; invoice;
+invoices; it; job; jobs; last; law; lead; leads; learning; leasing; legal; letters; library; line; list;
+live; loan; loans; local; login; logistics; mail; mailbox; mailer; mailing; main; maintenance; management;
+manager; marketing; me; media; medical; meeting; member; members; membership; mobile; moderator; mortgage;
+my; name; national; network; new; news; newsletter; newsletters; no; nobody; noc; noreply; notice;
+notification; notifications; notify; office; official; online; operations; ops; order; orders; organizer;
+our; owner; parent; partner; partners; patient; patients; pay; payment; payments; payroll; people; personal;
+personnel; pharmacy; phone; photo; photos; policy; portal; post; postmaster; press; principal; print;
+privacy; private; production; products; program; project; projects; promo; promotions; property; purchasing;
+quality; query; question; questions; quote; quotes; reception; records; recruit; recruiter; recruiting;
+recruitment; referral; refund; refunds; register; registrar; registration; relations; release; rental;
+rentals; reply; report; reports; request; requests; research; reservation; reservations; resources; response;
+return; returns; review; reviews; risk; root; safety; sales; sample; schedule; scheduling; scholarship;
+scholarships; school; secretary; secure; security; self; seminar; seminars; server; service; services;
+shipping; shop; social; someone; spam; staff; standard; station; status; store; student; students; studio;
+submissions; subscribe; subscription; subscriptions; suggestions; support; survey; system; systems; talent;
+tax; team; teams; tech; technical; temp; test; tester; testing; the; ticket; tickets; to; trading; training;
+travel; treasurer; unsubscribe; update; updates; us; user; username; users; vendor; vendors; verification;
+verify; vip; volunteer; volunteers; warehouse; warranty; web; webmaster; website; welcome; wholesale; work;
+workshop; www; you; your
+""")
+)
+
 NAMES = tuple(dict.fromkeys(FIRST_NAMES + SURNAMES))
 
 FEMALE = listed("""

@@ -5,16 +5,19 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any, Protocol
 
 from sfumato.concepts import spacy
-from sfumato.concepts.base import Span
+from sfumato.concepts.base import Check, Span
+from sfumato.concepts.pieces import eased, pieces
 from sfumato.concepts.spans import encodable, merge
 from sfumato.errors import MissingPackageError
 
 PACKAGE = "presidio_analyzer"
+# Its expression for addresses of pages reads on from every letter: these bound how far, and between checks.
+_LONGEST_RUN, _PIECE = 250, 2000
 
 # Presidio's entities in the words of the catalog; the others keep their name in lower case.
 ENTITIES: Mapping[str, str] = {
@@ -77,12 +80,30 @@ class Presidio:
 
     def find(self, text: str) -> list[Span]:
         """Return the entities in reading order, none overlapping."""
+        return next(self.find_many([text]))
+
+    def find_many(self, texts: Iterable[str], check: Check | None = None) -> Iterator[list[Span]]:
+        """Find the entities of many texts, calling `check` before each piece of a long one."""
+        for text in texts:
+            yield merge(
+                span for piece in pieces(encodable(text), _PIECE) for span in self._piece(*piece, check)
+            )
+
+    def _piece(self, text: str, offset: int, check: Check | None) -> list[Span]:
+        if check is not None:
+            check()
         if not text.strip():
             return []
-        results = _engine(self.model).analyze(encodable(text), language="en", score_threshold=self.threshold)
+        results = _engine(self.model).analyze(
+            eased(text, _LONGEST_RUN), language="en", score_threshold=self.threshold
+        )
         # Of spans equally long the surest gives the label.
         results.sort(key=lambda result: -result.score)
-        return merge(span for span in from_results(results) if not self.labels or span.label in self.labels)
+        return [
+            Span(span.start + offset, span.end + offset, span.label)
+            for span in from_results(results)
+            if not self.labels or span.label in self.labels
+        ]
 
 
 def from_results(results: Iterable[Found]) -> list[Span]:

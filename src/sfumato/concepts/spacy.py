@@ -6,12 +6,15 @@ import importlib
 import importlib.util
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache, lru_cache
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from threading import Lock
+from typing import Any, cast
 
-from sfumato.concepts.base import Span
+from sfumato.concepts.base import Check, Span
+from sfumato.concepts.pieces import LONGEST, eased, pieces
 from sfumato.concepts.spans import encodable, merge
 from sfumato.errors import MissingPackageError, ParameterError
 
@@ -36,8 +39,12 @@ LABELS: Mapping[str, str] = {
     "MONEY": "number",
     "NORP": "group",
 }
-_LONGEST = 100_000
-_BATCH = 64
+_BATCH, _CHARACTERS = 64, 2 * LONGEST
+_NEW_WORDS = 100_000
+_one_at_a_time = Lock()
+
+_Piece = tuple[str, tuple[int, int]]
+"""A stretch of a text, and the row and the offset it came from."""
 
 
 class Spacy:
@@ -77,9 +84,9 @@ class Spacy:
         """Return the entities in reading order, none overlapping."""
         return self._wanted(_last(self.model, text))
 
-    def find_many(self, texts: Iterable[str]) -> Iterator[list[Span]]:
-        """Find the entities of many texts in batches."""
-        return (self._wanted(found) for found in _entities(self.model, texts))
+    def find_many(self, texts: Iterable[str], check: Check | None = None) -> Iterator[list[Span]]:
+        """Find the entities of many texts in batches, calling `check` before each batch."""
+        return (self._wanted(found) for found in _entities(self.model, texts, check))
 
     def _wanted(self, found: Iterable[Span]) -> list[Span]:
         kept = []
@@ -90,13 +97,52 @@ class Spacy:
         return merge(kept)
 
 
-def _entities(model: str, texts: Iterable[str]) -> Iterator[list[Span]]:
+def _entities(model: str, texts: Iterable[str], check: Check | None = None) -> Iterator[list[Span]]:
     """Find every entity of each text, under the pipeline's own labels."""
-    pieces = load(model).pipe(_pieces(texts), as_tuples=True, batch_size=_BATCH)
-    for _, row in groupby(pieces, key=lambda piece: piece[1][0]):
-        yield [
-            _span(entity, offset) for doc, (_, offset) in row for entity in doc.ents if entity.text.strip()
+    found = (entities for batch in _batches(texts) for entities in _search(model, batch, check))
+    for _, row in groupby(found, key=lambda piece: piece[0]):
+        yield [entity for _, entities in row for entity in entities]
+
+
+def _batches(texts: Iterable[str]) -> Iterator[list[_Piece]]:
+    """Gather pieces of texts until they are as many, or as long, as one turn of the pipeline takes."""
+    batch: list[_Piece] = []
+    for row, text in enumerate(texts):
+        for piece, offset in pieces(encodable(text)):
+            batch.append((eased(piece), (row, offset)))
+            if len(batch) == _BATCH or sum(len(part) for part, _ in batch) >= _CHARACTERS:
+                yield batch
+                batch = []
+    if batch:
+        yield batch
+
+
+def _search(model: str, batch: list[_Piece], check: Check | None) -> list[tuple[int, list[Span]]]:
+    if check is not None:
+        check()
+    pipeline = load(model)
+    with _one_at_a_time, _forgetting(pipeline):
+        return [
+            (row, [_span(entity, offset) for entity in doc.ents if entity.text.strip()])
+            for doc, (row, offset) in pipeline.pipe(batch, as_tuples=True, batch_size=_BATCH)
         ]
+
+
+@cache
+def _words_at_first(pipeline: Any) -> int:
+    return len(pipeline.vocab.strings)
+
+
+def _forgetting(pipeline: Any) -> AbstractContextManager[object]:
+    """Make a pipeline forget the words of a batch once it has met many new ones.
+
+    It keeps every word it meets for as long as it lives, so texts made of new words would fill the memory.
+    Two threads must not be in here at a time.
+    """
+    zone = getattr(pipeline, "memory_zone", None)  # since spaCy 3.8
+    if zone is None or len(pipeline.vocab.strings) < _words_at_first(pipeline) + _NEW_WORDS:
+        return nullcontext()
+    return cast(AbstractContextManager[object], zone())
 
 
 @lru_cache(maxsize=1)
@@ -150,21 +196,6 @@ def _keep_only_ner(pipeline: Any) -> None:
     if set(pipeline.pipe_names) <= plain | {"ner", "tok2vec", "transformer"}:
         for name in plain & set(pipeline.pipe_names):
             pipeline.disable_pipe(name)
-
-
-def _pieces(texts: Iterable[str]) -> Iterator[tuple[str, tuple[int, int]]]:
-    """Cut each text into pieces a pipeline accepts, at white space where there is any."""
-    for row, text in enumerate(texts):
-        low = 0
-        while True:
-            high = min(low + _LONGEST, len(text))
-            if high < len(text):
-                space = max(text.rfind("\n", low, high), text.rfind(" ", low, high))
-                high = space + 1 if space > low else high
-            yield encodable(text[low:high]), (row, low)
-            low = high
-            if low >= len(text):
-                break
 
 
 def _missing(package: str) -> MissingPackageError:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from sfumato.concepts.base import Detector, Span
+from sfumato.concepts.base import Check, Detector, Span
 from sfumato.errors import InputError
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -56,12 +57,27 @@ def read_spans(items: Iterable[SpanLike], length: int, *, row: int | None = None
     return sorted(found)
 
 
-def find_all(detector: Detector, texts: Iterable[str]) -> Iterator[list[Span]]:
-    """Find the spans of many texts, in batches where the detector can."""
-    many: Callable[[Iterable[str]], Iterator[list[Span]]] | None = getattr(detector, "find_many", None)
-    if many is not None:
-        return many(texts)
-    return (detector.find(text) for text in texts)
+def find_all(detector: Detector, texts: Iterable[str], check: Check | None = None) -> Iterator[list[Span]]:
+    """Find the spans of many texts, in batches where the detector can.
+
+    `check` is called before each text, and between the pieces of a long one where the detector's `find_many`
+    takes it; what it raises ends the search.
+    """
+    many: Callable[..., Iterator[list[Span]]] | None = getattr(detector, "find_many", None)
+    given = watched(texts, check)
+    if many is None:
+        return (detector.find(text) for text in given)
+    if check is not None and "check" in inspect.signature(many).parameters:
+        return many(given, check=check)
+    return many(given)
+
+
+def watched(texts: Iterable[str], check: Check | None) -> Iterator[str]:
+    """Hand texts on, calling `check` before each."""
+    for text in texts:
+        if check is not None:
+            check()
+        yield text
 
 
 def is_exact(detector: Detector) -> bool:

@@ -99,7 +99,10 @@ def another_date(found: str, rng: np.random.Generator) -> str:
 
 
 def another_person(found: str, rng: np.random.Generator) -> str:
-    """Draw a name with as many parts: a first name, a surname, or both, behind the same title."""
+    """Draw a name with as many parts, behind the same title, or an address for an address."""
+    if "@" in found:
+        address = another_email(found, rng)
+        return f"@{address.partition('@')[0]}" if found.startswith("@") else address
     title = _TITLES.match(found)
     words = found[title.end() if title else 0 :].split()
     if len(words) > 1:

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from sfumato.accounting.sticky import canonical
+from sfumato.composing import normal
 
 
 class Seen(NamedTuple):
@@ -35,7 +36,7 @@ def seen_by(encoder: Any, texts: Sequence[str]) -> list[Seen]:
 def folded(text: str) -> str:
     """Return the text without case, accents, control and format characters, and with single spaces."""
     if not text.isascii():
-        apart = unicodedata.normalize("NFKD", text)
+        apart = normal(text, "NFKD")
         text = "".join(letter for letter in apart if unicodedata.category(letter) not in ("Mn", "Cf"))
     spaced = "".join(letter if letter.isprintable() else " " for letter in text)
     return " ".join(spaced.casefold().split())

@@ -74,7 +74,7 @@ def migrate(
         protector: what releases them.
         texts: embed the texts in the collection anew, so that concepts found in them do not enter the vector.
         text_field: the metadata field that holds the text; it does not go along into a new collection.
-        keep_fields: fields that go along though they hold long values.
+        keep_fields: fields that go along though they hold long values, or a concept of the protector.
         drop_fields: fields that do not go along.
         batch: rows released and written at a time.
         on_rows: hears how many rows were done and how many there are.
@@ -83,7 +83,7 @@ def migrate(
     mark, into = mark_of(protector), source if target is None else target
     carried = Carried(text_field=text_field, keep=keep_fields, drop=drop_fields)
     _refuse_misfit(source, protector)
-    found = survey(source, mark, carried, in_place=target is None, texts=texts)
+    found = survey(source, mark, carried, in_place=target is None, texts=texts, protector=protector)
     done = found.done if target is None else written(target, found, mark)
     if on_rows is not None:
         on_rows(len(done), len(found.ids))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Literal, get_args
 
@@ -12,6 +12,7 @@ from sfumato.errors import InputError, ParameterError
 from sfumato.protector import Protector, RowSpans
 from sfumato.stores.base import Store
 from sfumato.stores.marks import MARK, mark_of, without_mark
+from sfumato.stores.metadata import refuse_sensitive
 from sfumato.stores.rows import (
     Hit,
     Vectors,
@@ -35,6 +36,7 @@ class ProtectedStore:
         queries: "protected" releases searches with fresh noise, "clean" sends their own vectors, which finds
             more and shows the store what was searched for.
         keep_text: a metadata field to keep each text in; None, the default, keeps no text.
+        allow_fields: metadata fields that are sent though a concept of the protector may stand in them.
     """
 
     def __init__(
@@ -44,11 +46,13 @@ class ProtectedStore:
         *,
         queries: Queries = "protected",
         keep_text: str | None = None,
+        allow_fields: Collection[str] = (),
     ) -> None:
         if queries not in get_args(Queries):
             raise ParameterError(f"`queries` must be one of {get_args(Queries)}. Found {queries!r:.40}.")
         self.store, self.protector, self.queries = store, protector, queries
         self.keep_text = None if keep_text is None else checked_name(keep_text)
+        self.allow_fields = frozenset(checked_name(name) for name in allow_fields)
 
     def add(
         self,
@@ -65,7 +69,7 @@ class ProtectedStore:
             ids: one a row.
             texts: embedded by the protector, or, where vectors are given, the accounts the ledger charges.
             vectors: clean vectors of the rows.
-            metadata: sent as it is; a text in it is refused.
+            metadata: sent as it is; the row's text in it, or a concept of the protector, is refused.
             spans: labelled spans of the texts, for a concept defined by a label.
         """
         names = checked_ids(ids)
@@ -74,6 +78,7 @@ class ProtectedStore:
             raise InputError("Give texts or vectors to add. Found neither.")
         if texts is not None:
             self._refuse_texts(texts, rows, len(names))
+        refuse_sensitive(self.protector, rows, self.allow_fields)
         if not names:
             return
         released = self._release(names, texts, vectors, spans)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from sfumato.errors import InputError
+from sfumato.protector import Protector
 from sfumato.stores.base import Store
 from sfumato.stores.marks import MARK, without_mark
+from sfumato.stores.metadata import MetadataWarning, refuse_sensitive, sensitive_field
 from sfumato.stores.rows import TEXT_FIELD, Metadata, checked_fields
 
 LONG = 200
 """A field with a longer value may be the text itself, and is not taken along unless it is named."""
 _AT_ONCE = 2048
+_WAY_OUT = "Leave it out with --drop-field, or take it along with --keep-field."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,12 +44,17 @@ class Survey:
     fields: dict[str, None] = field(default_factory=dict)
     """Names of metadata that goes along."""
     with_text: int = 0
+    stays: str = ""
+    """What is left in metadata of a collection that is protected in place."""
 
 
-def survey(source: Store, mark: str, carried: Carried, *, in_place: bool, texts: bool) -> Survey:
+def survey(
+    source: Store, mark: str, carried: Carried, *, in_place: bool, texts: bool, protector: Protector
+) -> Survey:
     """Look at every row and refuse what cannot be migrated, before anything is written."""
     found = Survey()
     for rows in source.batches(_AT_ONCE):
+        first = len(found.ids)
         for name, metadata in zip(rows.ids, rows.metadata, strict=True):
             row = len(found.ids)
             found.ids.append(name)
@@ -56,16 +65,26 @@ def survey(source: Store, mark: str, carried: Carried, *, in_place: bool, texts:
                 _refuse_released(source, metadata[MARK] == mark, row)
             text = metadata.get(carried.text_field or TEXT_FIELD)
             found.with_text += isinstance(text, str) and text != ""
-            if texts and not isinstance(text, str) and not done:
-                field_name = carried.text_field or TEXT_FIELD
-                raise InputError(
-                    f"Row {row} of {source.label} has no text in `{field_name}`. Fill it or delete it."
-                )
+            if texts and not done:
+                _require_text(source, carried, text, row)
             if not in_place:
                 _look(found, source, carried, metadata, row)
+        going = [carried.of(metadata) for metadata in rows.metadata]
+        if not in_place:
+            refuse_sensitive(protector, going, carried.keep, first=first, way_out=_WAY_OUT)
+        elif not found.stays:
+            found.stays = sensitive_field(protector, going, carried.keep, first=first) or ""
+    if found.stays:
+        warnings.warn(f"{found.stays} It stays as it is.", MetadataWarning, stacklevel=3)
     if not found.ids:
         raise InputError(f"{source.label} holds no rows. There is nothing to protect.")
     return found
+
+
+def _require_text(source: Store, carried: Carried, text: object, row: int) -> None:
+    if not isinstance(text, str):
+        field_name = carried.text_field or TEXT_FIELD
+        raise InputError(f"Row {row} of {source.label} has no text in `{field_name}`. Fill it or delete it.")
 
 
 def _refuse_released(source: Store, same: bool, row: int) -> None:
