@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.composing import composed
+from sfumato.composing import composed, normal
 from sfumato.concepts import Concept, Dictionary, Patterns, Span, places, spacy
 from sfumato.concepts.addresses import Addresses
 from sfumato.concepts.concept import MOST_MENTIONS
@@ -90,17 +90,20 @@ def test_spans_are_read_and_joined_in_step_with_their_number():
     assert grows_evenly(lambda n: neutral_texts("Rome " * n, mentions(n), 8), 2000)
 
 
-MARKS = "".join(chr(code) for code in range(0x300, 0x370)) + "\u0f71\u0f72\u0f73\u0f80\u0344"
+MARKS = "".join(chr(code) for code in range(0x300, 0x370)) + "\u0f71\u0f72\u0f73\u0f80\u0344\uff9e"
 
 
-@given(st.text(st.sampled_from(MARKS + "aé\uac00 \u2028"), max_size=120))
-def test_the_composed_form_is_the_library_s(text):
+@given(st.text(st.sampled_from(MARKS + "aé\uac00 \u2028´ﬁ"), max_size=120))
+def test_normal_forms_are_the_library_s(text):
     assert composed(text) == unicodedata.normalize("NFC", text)
+    for form in ("NFC", "NFD", "NFKC", "NFKD"):
+        assert normal(text, form) == unicodedata.normalize(form, text)
 
 
 def test_accents_piled_on_one_letter_are_composed_in_step_with_their_number():
     for unit in ("\u0315\u0300", "\u0301\u0316", "\u0315\u0f73", "\u0308\u0316\u0301"):
         assert grows_evenly(lambda n, unit=unit: composed("a" + hostile(unit, n)), 20_000)
+        assert grows_evenly(lambda n, unit=unit: normal("a" + hostile(unit, n), "NFKD"), 20_000)
         assert grows_evenly(lambda n, unit=unit: Dictionary(["Rome"]).find("a" + hostile(unit, n)), 10_000)
 
 

@@ -58,19 +58,16 @@ def survey(
         for name, metadata in zip(rows.ids, rows.metadata, strict=True):
             row = len(found.ids)
             found.ids.append(name)
-            done = in_place and metadata.get(MARK) == mark
-            if done:
-                found.done.add(name)
-            elif MARK in metadata and not texts:
-                _refuse_released(source, metadata[MARK] == mark, row)
             text = metadata.get(carried.text_field or TEXT_FIELD)
             found.with_text += isinstance(text, str) and text != ""
-            if texts and not done:
-                _require_text(source, carried, text, row)
-            if not in_place:
-                _look(found, source, carried, metadata, row)
+            if in_place and metadata.get(MARK) == mark:
+                found.done.add(name)
+            else:
+                _refuse_unfit(source, carried, metadata, mark, row, texts)
         going = [carried.of(metadata) for metadata in rows.metadata]
         if not in_place:
+            for row, metadata in enumerate(rows.metadata, first):
+                _look(found, source, carried, metadata, row)
             refuse_sensitive(protector, going, carried.keep, first=first, way_out=_WAY_OUT)
         elif not found.stays:
             found.stays = sensitive_field(protector, going, carried.keep, first=first) or ""
@@ -81,18 +78,19 @@ def survey(
     return found
 
 
-def _require_text(source: Store, carried: Carried, text: object, row: int) -> None:
-    if not isinstance(text, str):
-        field_name = carried.text_field or TEXT_FIELD
+def _refuse_unfit(
+    source: Store, carried: Carried, metadata: Metadata, mark: str, row: int, texts: bool
+) -> None:
+    """Refuse a row that has neither a clean vector nor, where texts are embedded anew, a text."""
+    field_name = carried.text_field or TEXT_FIELD
+    if texts and not isinstance(metadata.get(field_name), str):
         raise InputError(f"Row {row} of {source.label} has no text in `{field_name}`. Fill it or delete it.")
-
-
-def _refuse_released(source: Store, same: bool, row: int) -> None:
-    which = "this" if same else "another"
-    raise InputError(
-        f"Row {row} of {source.label} was released by {which} protector, key or version before. A release is "
-        "not released again: start from the clean vectors, or from the texts with --texts."
-    )
+    if MARK in metadata and not texts:
+        which = "this" if metadata[MARK] == mark else "another"
+        raise InputError(
+            f"Row {row} of {source.label} was released by {which} protector, key or version before. A release "
+            "is not released again: start from the clean vectors, or from the texts with --texts."
+        )
 
 
 def _look(found: Survey, source: Store, carried: Carried, metadata: Metadata, row: int) -> None:
