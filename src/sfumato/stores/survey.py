@@ -88,7 +88,7 @@ def _refuse_unfit(
     if MARK in metadata and not texts:
         which = "this" if metadata[MARK] == mark else "another"
         raise InputError(
-            f"Row {row} of {source.label} was released by {which} protector, key or version before. A release "
+            f"Row {row} of {source.label} was released by {which} protector, key or version. A release "
             "is not released again: start from the clean vectors, or from the texts with --texts."
         )
 
