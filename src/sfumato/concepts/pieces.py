@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-LONGEST = 10_000
+LONGEST = 5000
 """Characters of a piece; between two pieces a search can be stopped."""
 _MARKS = re.compile(r"(?:[^\w\s]|_){33,}")
 _KEPT = 16

@@ -39,7 +39,7 @@ LABELS: Mapping[str, str] = {
     "MONEY": "number",
     "NORP": "group",
 }
-_BATCH, _CHARACTERS = 64, 2 * LONGEST
+_BATCH, _CHARACTERS = 64, LONGEST
 _NEW_WORDS = 100_000
 _one_at_a_time = Lock()
 
@@ -118,14 +118,19 @@ def _batches(texts: Iterable[str]) -> Iterator[list[_Piece]]:
 
 
 def _search(model: str, batch: list[_Piece], check: Check | None) -> list[tuple[int, list[Span]]]:
-    if check is not None:
-        check()
     pipeline = load(model)
-    with _one_at_a_time, _forgetting(pipeline):
-        return [
-            (row, [_span(entity, offset) for entity in doc.ents if entity.text.strip()])
-            for doc, (row, offset) in pipeline.pipe(batch, as_tuples=True, batch_size=_BATCH)
-        ]
+    with _one_at_a_time:
+        if check is not None:  # here, because the wait for the pipeline counts, too
+            check()
+        with _forgetting(pipeline):
+            return _entities_of(pipeline, batch)
+
+
+def _entities_of(pipeline: Any, batch: list[_Piece]) -> list[tuple[int, list[Span]]]:
+    return [
+        (row, [_span(entity, offset) for entity in doc.ents if entity.text.strip()])
+        for doc, (row, offset) in pipeline.pipe(batch, as_tuples=True, batch_size=_BATCH)
+    ]
 
 
 @cache
