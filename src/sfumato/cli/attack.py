@@ -18,7 +18,7 @@ from sfumato.attacks.running import Outcome, make_attack, run_attack, settings_o
 from sfumato.attacks.scene import Scene
 from sfumato.attacks.scores import Figure
 from sfumato.cli.options import InputFile, named_concepts
-from sfumato.cli.output import JsonOption, console, progress, write_json
+from sfumato.cli.output import JsonOption, checked_output, console, progress, write_json
 from sfumato.embedders import load_embedder
 from sfumato.errors import InputError
 from sfumato.evaluation.calibrate import scaled
@@ -198,7 +198,9 @@ def command(
     control: Annotated[
         bool, typer.Option(help="Fit the attack to clean vectors as well, to prove that it works.")
     ] = True,
-    save: Annotated[Path | None, typer.Option(metavar="DIR", help="Keep the fitted attack.")] = None,
+    save: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Keep the fitted attack.", callback=checked_output)
+    ] = None,
     load: Annotated[Path | None, typer.Option(metavar="DIR", help="Use a fitted attack.")] = None,
     show: Annotated[
         int, typer.Option(metavar="N", help="Print N rows, of those the file marks as showable.")

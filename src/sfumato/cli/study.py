@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfumato.cli.output import JsonOption, console, progress, write_json
+from sfumato.cli.output import JsonOption, console, make_folder, progress, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -93,7 +93,8 @@ def command(
         Path | None, typer.Option(help="Keep vectors of texts here between runs.", file_okay=False)
     ] = None,
     page: Annotated[
-        Path | None, typer.Option(help="Fill this Markdown page with the results.", dir_okay=False)
+        Path | None,
+        typer.Option(help="Fill this Markdown page with the results.", exists=True, dir_okay=False),
     ] = None,
     json: JsonOption = None,
 ) -> None:
@@ -118,7 +119,7 @@ def command(
             raise ParameterError("A study reads public data sets: name their folder with --data. Found none.")
         for folder in (output, cache):
             if folder is not None:
-                folder.mkdir(parents=True, exist_ok=True)
+                make_folder(folder)
         setting = Setting(data, quick, seed, device, cache)
         jobs = min(len(studies), jobs or (thread_count(None) if device == "cpu" else 1))
         if jobs > 1:
