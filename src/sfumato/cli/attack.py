@@ -13,6 +13,7 @@ from rich.markup import escape
 from rich.progress import Progress
 
 from sfumato.arrays import whole_number
+from sfumato.artifacts import require_free
 from sfumato.attacks.base import Attack, OnStep
 from sfumato.attacks.running import Outcome, make_attack, run_attack, settings_of
 from sfumato.attacks.scene import Scene
@@ -74,6 +75,10 @@ def _protector(
     return made if epsilon is None and ratio is None else scaled(made, epsilon=epsilon, noise_ratio=ratio)
 
 
+def _or_epsilon(kind: type[Mechanism]) -> str:
+    return ", or --epsilon E" if kind.strength == "epsilon" else ", because no epsilon sets it"
+
+
 def _mechanism(name: str | None, epsilon: float | None, ratio: float | None, dim: int) -> Mechanism | None:
     if name is None:
         return None
@@ -85,7 +90,7 @@ def _mechanism(name: str | None, epsilon: float | None, ratio: float | None, dim
     if ratio is not None:
         return kind.from_noise_ratio(ratio, dim=dim)  # type: ignore[no-any-return]
     if epsilon is None or kind.strength != "epsilon":
-        raise InputError(f"Say how much noise {name} adds: --noise-ratio R, or --epsilon E.")
+        raise InputError(f"Say how much noise {name} adds: --noise-ratio R{_or_epsilon(kind)}.")
     return kind(epsilon=epsilon)  # type: ignore[no-any-return]
 
 
@@ -210,6 +215,8 @@ def command(
 ) -> None:
     """Run one attack on vectors that are yours, or that you may test, and say what it recovers."""
     most = whole_number(limit, "--limit", 1, 10**9)
+    if save is not None:
+        require_free(save, replace=True)
     made = _protector(protector, mechanism, epsilon, noise_ratio)
     looked_for = named_concepts([concept] if concept else None, [terms] if terms else None, None)[0] \
         if concept or terms else None  # fmt: skip

@@ -198,7 +198,12 @@ def command(
     out: Annotated[
         Path | None,
         typer.Option(
-            "-o", "--out", metavar="FILE", help="Write the report as one HTML page.", callback=checked_output
+            "-o",
+            "--out",
+            metavar="FILE",
+            help="Write the report as one HTML page.",
+            dir_okay=False,
+            callback=checked_output,
         ),
     ] = None,
     json: JsonOption = None,

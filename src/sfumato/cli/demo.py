@@ -59,8 +59,8 @@ def command(
     """Make up clinic and shop records, hide the diseases in their vectors, attack, and write a report."""
     whole_number(records, "--records", 200, 100_000)
     ATTACKS.get("tokens")  # says what to install before any work is done
-    make_folder(out)
     encoder = Once(load_embedder(embedder))
+    make_folder(out)
     screen = console()
 
     made = make_records(records, seed=2 * seed)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -81,8 +81,21 @@ def write_json(path: Path | None, data: Any) -> None:
 
 def make_folder(folder: Path) -> None:
     """Make a folder for results, in one that is there."""
-    require_place(folder)
+    checked_output(folder)
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"`{folder}` has to be a folder. Found a file. Choose another name.")
     folder.mkdir(exist_ok=True)
+
+
+@contextmanager
+def results_folder(folder: Path) -> Iterator[None]:
+    """Make a folder for the results of a block; it goes again if nothing was put there."""
+    make_folder(folder)
+    try:
+        yield
+    finally:
+        with suppress(OSError):  # it is not empty
+            folder.rmdir()
 
 
 class _Rate(ProgressColumn):

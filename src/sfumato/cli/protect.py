@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,7 +11,7 @@ import typer
 
 from sfumato.arrays import whole_number
 from sfumato.cli.options import LedgerOption, SecretOption, open_ledger, open_secret
-from sfumato.cli.output import JsonOption, checked_output, console, make_folder, progress, write_json
+from sfumato.cli.output import JsonOption, checked_output, console, progress, results_folder, write_json
 from sfumato.embedders import load_embedder
 from sfumato.errors import InputError
 from sfumato.evaluation.calibrate import Calibrated, calibrate, scaled
@@ -116,20 +115,6 @@ def _jobs(source: Path, out: Path) -> list[tuple[Path, Path]]:
         twice = next(path for path in files if path not in jobs.values())
         raise InputError(f"{source.name} holds several files named {twice.stem!r}. Rename all but one.")
     return [(path, to) for to, path in jobs.items()]
-
-
-@contextmanager
-def _folder_for(source: Path, out: Path) -> Iterator[None]:
-    """A folder for the outputs of a folder, which goes again when nothing was put there."""
-    if not source.is_dir():
-        yield
-        return
-    make_folder(out)
-    try:
-        yield
-    finally:
-        with suppress(OSError):  # it is not empty
-            out.rmdir()
 
 
 def _run(
@@ -258,7 +243,7 @@ def command(
         made = replace(made, secret=key)
     else:
         made = replace(made, secret=key, ledger=book)
-        with _folder_for(Path(source), Path(out)):
+        with results_folder(Path(out)) if Path(source).is_dir() else nullcontext():
             done = [_run(one, to, made, keep_columns or [], restart, batch) for one, to in jobs]
     _show(done, made, found)
     write_json(json, _facts(done, made, found))

@@ -122,6 +122,7 @@ def command(
             "--out",
             metavar="OUT",
             help="Where to: .txt or .jsonl; else the screen.",
+            dir_okay=False,
             callback=checked_output,
         ),
     ] = None,
@@ -169,7 +170,9 @@ def command(
     explanation: Annotated[bool, typer.Option("--explain", help="Show what became of every word.")] = False,
     page: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="The same as an HTML page.", callback=checked_output),
+        typer.Option(
+            metavar="FILE", help="The same as an HTML page.", dir_okay=False, callback=checked_output
+        ),
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Repeatable noise, which protects nobody.")] = None,
     json: JsonOption = None,
