@@ -206,6 +206,9 @@ def command(
     save: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Keep the fitted attack.", callback=checked_output)
     ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="With --save: replace what DIR already holds.")
+    ] = False,
     load: Annotated[Path | None, typer.Option(metavar="DIR", help="Use a fitted attack.")] = None,
     show: Annotated[
         int, typer.Option(metavar="N", help="Print N rows, of those the file marks as showable.")
@@ -216,7 +219,7 @@ def command(
     """Run one attack on vectors that are yours, or that you may test, and say what it recovers."""
     most = whole_number(limit, "--limit", 1, 10**9)
     if save is not None:
-        require_free(save, replace=True)
+        require_free(save, replace=force)
     made = _protector(protector, mechanism, epsilon, noise_ratio)
     looked_for = named_concepts([concept] if concept else None, [terms] if terms else None, None)[0] \
         if concept or terms else None  # fmt: skip

@@ -62,6 +62,15 @@ class Parts:
         require_same(before, plan, self.output.name)
         return self._done()
 
+    def rows(self, count: int) -> int:
+        """How many rows the first `count` parts hold: a batch may be smaller than was asked for."""
+        return sum(self._rows(index) for index in range(count))
+
+    def _rows(self, index: int) -> int:
+        if self.format == ".npy":
+            return len(np.load(self._path(index), mmap_mode="r", allow_pickle=False))
+        return int(pq.read_metadata(self._path(index)).num_rows)
+
     @contextmanager
     def tidy(self) -> Iterator[None]:
         """Keep what is worth resuming when the block fails, and nothing else."""

@@ -58,11 +58,11 @@ def release_file(
     }
     done = parts.open(plan, restart=restart)
     counts = _Counts(parts.folder / "counts.json", done)
-    index = done
-    if on_rows is not None and done:
-        on_rows(done * batch_rows)
+    index, start = done, parts.rows(done)
+    if on_rows is not None and start:
+        on_rows(start)
     with parts.tidy():
-        for batch in read(source, batch=batch_rows, start=done * batch_rows):
+        for batch in read(source, batch=batch_rows, start=start):
             known = places(source.name, batch.first_row, len(batch)) if batch.texts is None else None
             kept = _columns(batch, keep_columns, first=index == 0)
             released, matched = release(batch, protector, known)
@@ -74,7 +74,7 @@ def release_file(
         rows = parts.join(index)
     manifest = _write_manifest(output, protector, rows, counts.matched())
     parts.remove()
-    return Released(output, manifest, rows, counts.matched(), done * batch_rows)
+    return Released(output, manifest, rows, counts.matched(), start)
 
 
 def _columns(batch: Batch, wanted: Sequence[str], *, first: bool) -> dict[str, list[Any]]:

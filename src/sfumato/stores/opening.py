@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from inspect import signature
-from pathlib import Path
 from typing import Any
 
-from sfumato.errors import ParameterError, StoreError
-from sfumato.files import holds_files, require_place
+from sfumato.errors import ParameterError
+from sfumato.files import require_place
 from sfumato.registry import Entry, Registry
 from sfumato.stores.address import Address, parse_address
 from sfumato.stores.base import Store
@@ -65,18 +63,10 @@ def open_store(url: str, *, metric: Metric | None = None, create: bool = True) -
     extra = sorted(set(options) - taken)
     if extra:
         raise ParameterError(f"The store `{address.store}` has no option {extra[0]!r}. Leave it out.")
-    if address.place and not address.is_server:
-        _require_folder(address, create)
+    if create and address.place and not address.is_server:
+        require_place(address.place)
     made: Store = kind(*arguments, **options)
     return made
-
-
-def _require_folder(address: Address, create: bool) -> None:
-    """Refuse a folder that opening would make by the way: to look at a collection must leave no trace."""
-    folder = Path(os.path.realpath(address.place))
-    if not create and not holds_files(folder):
-        raise StoreError(f"There is no collection at {address.label}. Check the name.")
-    require_place(folder)
 
 
 def _in_memory(address: Address, options: dict[str, Any]) -> tuple[Any, ...]:
