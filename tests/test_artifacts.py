@@ -89,7 +89,8 @@ def test_odd_arrays_come_back_equal(tmp_path):
 
 
 def test_digest_names_the_content_not_the_place(tmp_path):
-    first = save(tmp_path / "deep" / "er" / "a", "mask", CONFIG_VALUES, example())
+    (tmp_path / "deep").mkdir()
+    first = save(tmp_path / "deep" / "a", "mask", CONFIG_VALUES, example())
     assert first == save(tmp_path / "b", "mask", dict(reversed(CONFIG_VALUES.items())), example())
     others = {
         save(tmp_path / "b", "shape", CONFIG_VALUES, example()),
@@ -168,8 +169,11 @@ def test_no_folder_or_a_file_in_its_place_is_refused(tmp_path):
     (tmp_path / "file").write_bytes(b"x")
     with pytest.raises(ArtifactError, match="Not a directory"):
         load(tmp_path / "file", "mask")
-    with pytest.raises(ArtifactError, match="Not a directory"):
+    with pytest.raises(ArtifactError, match="has to be a folder"):
         save(tmp_path / "file", "mask", {}, {})
+    with pytest.raises(ArtifactError, match="there is no folder"):
+        save(tmp_path / "none" / "mask", "mask", {}, {})
+    assert not (tmp_path / "none").exists()
 
 
 def test_other_kind_is_refused(saved):

@@ -222,13 +222,22 @@ def test_what_a_kill_left_aside_is_read_and_later_cleared(saved):
 
 
 def test_write_atomic(tmp_path):
-    write_atomic(tmp_path / "new" / "file", b"one")
-    write_atomic(tmp_path / "new" / "file", b"two")
-    assert (tmp_path / "new" / "file").read_bytes() == b"two"
+    write_atomic(tmp_path / "file", b"one")
+    write_atomic(tmp_path / "file", b"two")
+    assert (tmp_path / "file").read_bytes() == b"two"
     write_atomic(tmp_path / "secret", b"key", permissions=0o600)
     write_atomic(tmp_path / "secret", b"another")
     assert (tmp_path / "secret").stat().st_mode & 0o777 == 0o600
-    assert sorted(path.name for path in tmp_path.rglob("*")) == ["file", "new", "secret"]
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["file", "secret"]
+
+
+def test_a_missing_folder_is_refused_and_not_made(tmp_path):
+    with pytest.raises(ArtifactError, match=r"there is no folder `.*new`. Make it, or choose another place"):
+        write_atomic(tmp_path / "new" / "file", b"one")
+    (tmp_path / "link").symlink_to(tmp_path / "new" / "file")
+    with pytest.raises(ArtifactError, match="there is no folder"):
+        write_atomic(tmp_path / "link", b"one")
+    assert [path.name for path in tmp_path.iterdir()] == ["link"]
 
 
 def test_atomic_file_appears_only_at_the_end(tmp_path):

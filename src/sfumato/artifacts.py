@@ -22,7 +22,16 @@ import safetensors.numpy
 from numpy.typing import NDArray
 
 from sfumato.errors import ArtifactError, ParameterError
-from sfumato.files import PathLike, atomic_file, read_folder, replace_folder, write_atomic
+from sfumato.files import (
+    PathLike,
+    atomic_file,
+    holds_files,
+    read_folder,
+    refuse_foreign,
+    replace_folder,
+    require_place,
+    write_atomic,
+)
 
 __all__ = [
     "CONFIG",
@@ -33,6 +42,7 @@ __all__ = [
     "atomic_file",
     "canonical_json",
     "load",
+    "require_free",
     "save",
     "write_atomic",
 ]
@@ -86,6 +96,17 @@ def save(path: PathLike, kind: str, config: Mapping[str, Any], tensors: Mapping[
         )
     replace_folder(Path(os.path.realpath(path)), {TENSORS: data, CONFIG: text})
     return digest
+
+
+def require_free(path: PathLike, *, replace: bool = False) -> None:
+    """Refuse, before any work is done, a folder that an artifact may not be saved to."""
+    folder = Path(os.path.realpath(path))
+    require_place(folder)
+    refuse_foreign(folder, (CONFIG, TENSORS))
+    if not replace and holds_files(folder):
+        raise ArtifactError(
+            f"`{path}` already holds what was saved there. Choose another folder, or replace it with --force."
+        )
 
 
 def load(path: PathLike, kind: str) -> Artifact:

@@ -7,9 +7,15 @@ SfumatoError
 │   └── ArtifactError                a saved file is damaged, forged or of another kind
 ├── BudgetError                      a release would take a text over its ceiling; nothing was spent
 ├── RandomnessError (RuntimeError)   a random source may not be used this way
+├── EndpointError (RuntimeError)     an endpoint failed, or answered with something else
+├── StoreError (RuntimeError)        a store cannot be reached, or refused what it was asked to do
 └── MissingPackageError (ImportError)  an optional package is not installed
 
 Messages say what, the rule, the value found and what to do, in one line. They name rows, never contents.
+
+Two more never reach a caller: `server.problems.Problem` becomes an HTTP answer, and `auditing.rows.LeftOut`
+a line of the report. Warnings stand beside what they warn of: `randomness.InsecureSeedWarning`,
+`protector.TextsMissingWarning` and `attacks.hf_models.UntestedVersionWarning`.
 """
 
 from __future__ import annotations
@@ -49,6 +55,19 @@ class BudgetError(SfumatoError):
 
 class RandomnessError(SfumatoError, RuntimeError):
     """A random source may not be used this way."""
+
+
+class EndpointError(SfumatoError, RuntimeError):
+    """An endpoint failed, or answered with something that is not what was asked for."""
+
+    def __init__(self, message: str, status: int | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        """The HTTP status, where there was one."""
+
+
+class StoreError(SfumatoError, RuntimeError):
+    """A store cannot be reached, or refused what it was asked to do."""
 
 
 class MissingPackageError(SfumatoError, ImportError):

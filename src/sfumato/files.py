@@ -24,6 +24,15 @@ _NO_LINK = frozenset({errno.EPERM, errno.ENOTSUP, errno.EMLINK})
 _READ_TRIES = 20
 
 
+def require_place(path: PathLike) -> None:
+    """Refuse an output in a folder that is not there: a slip in a path must not make folders of its own."""
+    parent = Path(os.path.realpath(path)).parent
+    if not parent.is_dir():
+        raise ArtifactError(
+            f"Could not write `{path}`: there is no folder `{parent}`. Make it, or choose another place."
+        )
+
+
 @contextmanager
 def atomic_file(
     path: PathLike, *, permissions: int = 0o666, keep_existing: bool = False
@@ -41,7 +50,7 @@ def atomic_file(
     final = Path(os.path.realpath(target))
     temporary = final.with_name(f".{final.name}.{secrets.token_hex(8)}.tmp")
     with _writing(final):
-        final.parent.mkdir(parents=True, exist_ok=True)
+        require_place(final)
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, permissions)
     try:
         # Inside the block an error may have nothing to do with this file, such as a missing input.
@@ -83,9 +92,9 @@ def write_atomic(path: PathLike, data: bytes, *, permissions: int = 0o666) -> No
 def replace_folder(folder: Path, contents: Mapping[str, bytes]) -> None:
     """Put a folder with exactly these files at `folder`: always absent, the old one or the new one."""
     with _writing(folder):
-        folder.parent.mkdir(parents=True, exist_ok=True)
+        require_place(folder)
         with _locked(folder.parent) as alone:
-            _refuse_foreign(folder, contents)
+            refuse_foreign(folder, contents)
             if alone:
                 for left_over in folder.parent.glob(glob.escape(f".{folder.name}.new-") + "*"):
                     shutil.rmtree(left_over, ignore_errors=True)
@@ -165,9 +174,17 @@ def _swap_in(fresh: Path, folder: Path) -> None:
     shutil.rmtree(aside, ignore_errors=True)
 
 
-def _refuse_foreign(folder: Path, names: Container[str]) -> None:
+def holds_files(folder: Path) -> bool:
+    """Whether a folder, or what a killed save left aside of it, holds anything."""
+    return any(place.is_dir() and any(place.iterdir()) for place in (folder, _aside(folder)))
+
+
+def refuse_foreign(folder: Path, names: Container[str]) -> None:
+    """Refuse to replace what holds anything but these files."""
     if not folder.exists():
         return
+    if not folder.is_dir():
+        raise ArtifactError(f"`{folder}` has to be a folder. Found a file. Choose another name.")
     foreign = sorted(name for name in os.listdir(folder) if name not in names)
     if foreign:
         raise ArtifactError(

@@ -102,6 +102,71 @@ def test_tasks_and_spans_come_from_columns(place, sfumato):
     assert json.loads((place / "o.json").read_text())["groups"] == {"1": 1, "2": 0, "3": 1, "4": 2}
 
 
+def test_labelled_spans_are_sensitive_unless_told_otherwise(place, sfumato):
+    rows = [
+        {"text": "oil fell", "spans": [{"start": 0, "end": 3, "label": "[X]"}]},
+        {"text": "oil fell", "spans": [{"start": 4, "end": 8, "label": "Y"}]},
+        *[{"text": "oil fell"} for _ in range(130)],  # whole batches without a label
+    ]
+    (place / "marked.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    base = ("marked.jsonl", "--task", "fever", *EXACT, "-o", "o.txt", "--json", "o.json")
+
+    def written(*more):
+        done = sfumato(*base, *more)
+        assert done.returncode == 0, done.stderr
+        settings = json.loads((place / "o.json").read_text())["settings"]
+        return (place / "o.txt").read_text().splitlines()[:3], done.stdout, settings["labelled_spans"]
+
+    lines, said, counted = written()
+    assert lines == ["[hidden] fell", "oil [hidden]", "oil fell"] and counted == {"[X]": 1, "Y": 1}
+    assert "2 spans labelled in the input were sensitive too ([X], Y); --no-labels leaves them out." in said
+    lines, said, counted = written("--spans", "Y")
+    assert lines == ["oil fell", "oil [hidden]", "oil fell"] and not counted and "labelled in" not in said
+    lines, said, counted = written("--no-labels")
+    assert lines == ["oil fell"] * 3 and not counted and "labelled in" not in said
+
+
+PARTS = {
+    "TITLE": ("Professor", "Director", "Captain", "Nurse", "Judge"),
+    "NAME": ("Maria Jensen", "Tom Okafor", "Lena Fischer", "Arthur Bell"),
+    "DATE": ("3 March", "Tuesday", "last August", "12 May 1987", "Christmas Eve"),
+    "HOBBY": ("falconry", "baroque music", "chess"),
+}
+
+
+def labelled_note(number):
+    text, spans = "", []
+    for word in "TITLE NAME came to the clinic on DATE with a cough and spoke about HOBBY".split():
+        text += " " if text else ""
+        value = PARTS[word][number % len(PARTS[word])] if word in PARTS else word
+        if word in PARTS:
+            spans.append({"start": len(text), "end": len(text) + len(value), "label": word})
+        text += value
+    return {"text": text, "spans": spans}
+
+
+def test_labelled_values_do_not_survive(tmp_path, monkeypatch):
+    """What detectors miss and people have labelled is drawn with the budget of sensitive words."""
+    monkeypatch.chdir(tmp_path)
+    notes = [labelled_note(number) for number in range(60)]
+    (tmp_path / "notes.jsonl").write_text("".join(json.dumps(note) + "\n" for note in notes))
+
+    def survived(*more):
+        with pytest.raises(SystemExit) as stopped:
+            main.run(["rewrite", "notes.jsonl", "--epsilon", "20", "-o", "o.txt", *more])
+        assert stopped.value.code == 0
+        written = (tmp_path / "o.txt").read_text().lower().splitlines()
+        values = [
+            note["text"][span["start"] : span["end"]].lower() in line
+            for note, line in zip(notes, written, strict=True)
+            for span in note["spans"]
+        ]
+        return sum(values) / len(values)
+
+    assert survived("--no-labels") > 0.3
+    assert survived() < 0.03
+
+
 def test_repair_sends_the_private_text_only(place, sfumato, monkeypatch):
     monkeypatch.setenv("no_proxy", "*")
     answers = {"Oil": "The oil price rose; [hidden] told the doctor.", "The": "Fever in Norway."}

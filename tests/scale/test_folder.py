@@ -132,7 +132,8 @@ def killed_and_resumed(inputs, out, key, times):
     """Kill the run `times` times, each time after it has published something more."""
     script = out.with_name("command.py")
     script.write_text(COMMAND)
-    environment = {**os.environ, "PYTHONPATH": os.getcwd()}
+    places = [os.getcwd(), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(places)}
     seen = killed = 0
     published_first: dict[str, bytes] = {}
     while True:

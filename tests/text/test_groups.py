@@ -108,6 +108,19 @@ def test_spans_that_come_with_the_text_are_used():
         list(GroupMap().group(["petrol"], []))
 
 
+def test_given_spans_count_whatever_their_label_unless_a_concept_names_some():
+    spans = [[(0, 3, "X"), (9, 13, "Y")]]
+    for sensitive, found in (
+        ((), [(0, 3), (9, 13)]),
+        ((Pattern("falls"),), [(0, 3), (4, 9), (9, 13)]),
+        ((Concept.from_spans("y"),), [(9, 13)]),
+    ):
+        map_ = GroupMap(sensitive=sensitive)
+        assert [(span.start, span.end) for span in next(map_.find(["oil falls now"], spans))] == found
+    with pytest.raises(ParameterError, match="Every text must have its spans"):
+        next(GroupMap().find(["one", "two"], spans))
+
+
 def test_budgets_come_from_the_paper_in_proportion_or_by_hand():
     assert [Budgets.paper(2).of(group) for group in Group] == [200, 100, 500, 400]
     assert Budgets.proportional(50) == Budgets.paper(1)

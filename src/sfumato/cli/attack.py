@@ -13,12 +13,13 @@ from rich.markup import escape
 from rich.progress import Progress
 
 from sfumato.arrays import whole_number
+from sfumato.artifacts import require_free
 from sfumato.attacks.base import Attack, OnStep
 from sfumato.attacks.running import Outcome, make_attack, run_attack, settings_of
 from sfumato.attacks.scene import Scene
 from sfumato.attacks.scores import Figure
 from sfumato.cli.options import InputFile, named_concepts
-from sfumato.cli.output import JsonOption, console, progress, write_json
+from sfumato.cli.output import JsonOption, checked_output, console, progress, write_json
 from sfumato.embedders import load_embedder
 from sfumato.errors import InputError
 from sfumato.evaluation.calibrate import scaled
@@ -74,6 +75,10 @@ def _protector(
     return made if epsilon is None and ratio is None else scaled(made, epsilon=epsilon, noise_ratio=ratio)
 
 
+def _or_epsilon(kind: type[Mechanism]) -> str:
+    return ", or --epsilon E" if kind.strength == "epsilon" else ", because no epsilon sets it"
+
+
 def _mechanism(name: str | None, epsilon: float | None, ratio: float | None, dim: int) -> Mechanism | None:
     if name is None:
         return None
@@ -85,7 +90,7 @@ def _mechanism(name: str | None, epsilon: float | None, ratio: float | None, dim
     if ratio is not None:
         return kind.from_noise_ratio(ratio, dim=dim)  # type: ignore[no-any-return]
     if epsilon is None or kind.strength != "epsilon":
-        raise InputError(f"Say how much noise {name} adds: --noise-ratio R, or --epsilon E.")
+        raise InputError(f"Say how much noise {name} adds: --noise-ratio R{_or_epsilon(kind)}.")
     return kind(epsilon=epsilon)  # type: ignore[no-any-return]
 
 
@@ -198,7 +203,12 @@ def command(
     control: Annotated[
         bool, typer.Option(help="Fit the attack to clean vectors as well, to prove that it works.")
     ] = True,
-    save: Annotated[Path | None, typer.Option(metavar="DIR", help="Keep the fitted attack.")] = None,
+    save: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Keep the fitted attack.", callback=checked_output)
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="With --save: replace what DIR already holds.")
+    ] = False,
     load: Annotated[Path | None, typer.Option(metavar="DIR", help="Use a fitted attack.")] = None,
     show: Annotated[
         int, typer.Option(metavar="N", help="Print N rows, of those the file marks as showable.")
@@ -208,6 +218,8 @@ def command(
 ) -> None:
     """Run one attack on vectors that are yours, or that you may test, and say what it recovers."""
     most = whole_number(limit, "--limit", 1, 10**9)
+    if save is not None:
+        require_free(save, replace=force)
     made = _protector(protector, mechanism, epsilon, noise_ratio)
     looked_for = named_concepts([concept] if concept else None, [terms] if terms else None, None)[0] \
         if concept or terms else None  # fmt: skip

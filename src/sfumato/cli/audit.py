@@ -18,7 +18,7 @@ from sfumato.auditing.subject import Gold
 from sfumato.auditing.verdict import percent
 from sfumato.cli.collection import Collected, collect
 from sfumato.cli.options import named_concepts
-from sfumato.cli.output import JsonOption, console, progress, write_json
+from sfumato.cli.output import JsonOption, checked_output, console, progress, write_json
 from sfumato.concepts.concept import Concept
 from sfumato.errors import InputError
 from sfumato.files import write_atomic
@@ -196,7 +196,15 @@ def command(
         bool, typer.Option("--show-texts", help="Any text of IN may stand in the report and the JSON.")
     ] = False,
     out: Annotated[
-        Path | None, typer.Option("-o", "--out", metavar="FILE", help="Write the report as one HTML page.")
+        Path | None,
+        typer.Option(
+            "-o",
+            "--out",
+            metavar="FILE",
+            help="Write the report as one HTML page.",
+            dir_okay=False,
+            callback=checked_output,
+        ),
     ] = None,
     json: JsonOption = None,
 ) -> None:

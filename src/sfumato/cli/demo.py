@@ -13,7 +13,7 @@ from sfumato.attacks import ATTACKS
 from sfumato.auditing import AuditSettings, Searches, audit
 from sfumato.auditing.once import Once
 from sfumato.cli.audit import show, teller
-from sfumato.cli.output import console, progress, write_json
+from sfumato.cli.output import console, make_folder, progress, write_json
 from sfumato.concepts.concept import Concept
 from sfumato.embedders import load_embedder
 from sfumato.embedders.base import Embedder
@@ -59,8 +59,8 @@ def command(
     """Make up clinic and shop records, hide the diseases in their vectors, attack, and write a report."""
     whole_number(records, "--records", 200, 100_000)
     ATTACKS.get("tokens")  # says what to install before any work is done
-    out.mkdir(parents=True, exist_ok=True)
     encoder = Once(load_embedder(embedder))
+    make_folder(out)
     screen = console()
 
     made = make_records(records, seed=2 * seed)

@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
+from sfumato.artifacts import require_free
 from sfumato.cli.options import InputFile, named_concepts
-from sfumato.cli.output import JsonOption, console, progress, write_json
+from sfumato.cli.output import JsonOption, checked_output, console, progress, write_json
 from sfumato.errors import InputError
 from sfumato.inputs import read, read_texts
 from sfumato.learning import LearnSettings, learn
@@ -74,7 +75,10 @@ def _show(protector: Protector, out: Path) -> None:
 
 def command(
     source: InputFile,
-    out: Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="Folder for the protector.")],
+    out: Annotated[
+        Path,
+        typer.Option("-o", "--out", metavar="DIR", help="Folder for the protector.", callback=checked_output),
+    ],
     concept: Annotated[
         list[str] | None, typer.Option(help="A concept of the catalog; may be repeated.")
     ] = None,
@@ -113,6 +117,9 @@ def command(
         str, typer.Option(help="What IN is: public, synthetic, private or unknown; kept on record.")
     ] = "unknown",
     limit: Annotated[int, typer.Option(help="Most texts with a concept to learn from.")] = 4000,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace the protector that DIR already holds.")
+    ] = False,
     json: JsonOption = None,
 ) -> None:
     """Learn where a concept lives in an encoder's vectors, and save a protector."""
@@ -127,6 +134,7 @@ def command(
         source=origin,  # type: ignore[arg-type]
         limit=limit,
     )
+    require_free(out, replace=force)
     wanted = named_concepts(concept, terms, spans)
     texts, labelled = _read_all(source, max(50_000, 10 * limit))
     ordinary = read_texts(background) if background is not None else None
@@ -140,6 +148,7 @@ def command(
             settings=settings,
             on_step=lambda label, count: bar.advance(bar.task_ids[0], count),
         )
+    require_free(out, replace=force)  # another run may have been there meanwhile
     digest = save_protector(made, out)
     _show(made, out)
     write_json(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,7 +11,7 @@ import typer
 
 from sfumato.arrays import whole_number
 from sfumato.cli.options import LedgerOption, SecretOption, open_ledger, open_secret
-from sfumato.cli.output import JsonOption, console, progress, write_json
+from sfumato.cli.output import JsonOption, checked_output, console, progress, results_folder, write_json
 from sfumato.embedders import load_embedder
 from sfumato.errors import InputError
 from sfumato.evaluation.calibrate import Calibrated, calibrate, scaled
@@ -50,8 +51,12 @@ def _plain(
     # Sticky noise depends on the encoder: one noise on two embeddings of a text gives away their difference.
     learned: dict[str, Any] = {} if embedder is None else {"model_id": load_embedder(embedder).model_id}
     if name == "identity":
+        if epsilon is not None or ratio is not None:
+            raise InputError("identity adds no noise. Leave --epsilon and --noise-ratio out.")
         return Protector(kind(), embedder, normalise=False, learned=learned)
-    if epsilon is not None and kind.strength == "epsilon":
+    if epsilon is not None and kind.strength != "epsilon":
+        raise InputError(f"{name} is not set by an epsilon. Use --noise-ratio or --keep.")
+    if epsilon is not None:
         return Protector(kind(epsilon=epsilon), embedder, normalise=False, learned=learned)
     start = Protector(kind(**{kind.strength: 1.0}), embedder, normalise=False, learned=learned)
     if ratio is None:
@@ -105,8 +110,11 @@ def _jobs(source: Path, out: Path) -> list[tuple[Path, Path]]:
     files = sorted(path for path in source.iterdir() if path.is_file() and not path.name.startswith("."))
     if not files:
         raise InputError(f"{source.name} is a folder without files.")
-    out.mkdir(parents=True, exist_ok=True)
-    return [(path, out / (path.name.partition(".")[0] + ".parquet")) for path in files]
+    jobs = {out / (path.name.partition(".")[0] + ".parquet"): path for path in files}
+    if len(jobs) < len(files):
+        twice = next(path for path in files if path not in jobs.values())
+        raise InputError(f"{source.name} holds several files named {twice.stem!r}. Rename all but one.")
+    return [(path, to) for to, path in jobs.items()]
 
 
 def _run(
@@ -150,7 +158,11 @@ def command(
     out: Annotated[
         str,
         typer.Option(
-            "-o", "--out", metavar="OUT", help="Where to: .parquet, .npy, or a folder for a folder."
+            "-o",
+            "--out",
+            metavar="OUT",
+            help="Where to: .parquet, .npy, or a folder for a folder.",
+            callback=checked_output,
         ),
     ],
     protector: Annotated[
@@ -231,7 +243,8 @@ def command(
         made = replace(made, secret=key)
     else:
         made = replace(made, secret=key, ledger=book)
-        done = [_run(one, to, made, keep_columns or [], restart, batch) for one, to in jobs]
+        with results_folder(Path(out)) if Path(source).is_dir() else nullcontext():
+            done = [_run(one, to, made, keep_columns or [], restart, batch) for one, to in jobs]
     _show(done, made, found)
     write_json(json, _facts(done, made, found))
 

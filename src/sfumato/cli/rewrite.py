@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
+import io
 import json as json_format
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO, cast
 
 import typer
 
 from sfumato.cli.options import named_concepts
-from sfumato.cli.output import JsonOption, progress, write_json
+from sfumato.cli.output import (
+    JsonOption,
+    checked_output,
+    console,
+    json_on_standard_output,
+    progress,
+    write_json,
+)
+from sfumato.cli.rewritten import Totals, report, results
 from sfumato.concepts.base import Detector
 from sfumato.concepts.concept import Concept
 from sfumato.errors import InputError
 from sfumato.files import atomic_file, write_atomic
 from sfumato.inputs import count, read
 from sfumato.inputs.base import Batch
-from sfumato.text import VOCABULARIES, Budgets, Group, Promise, Rewriter, Rewritten, load_vocabulary
+from sfumato.text import VOCABULARIES, Budgets, Rewriter, load_vocabulary
 from sfumato.text.chat import Chat
-from sfumato.text.explain import Explanation, as_page, as_table, as_text, explain
-from sfumato.text.groups import group_table
+from sfumato.text.explain import as_page, as_table, as_text, explain
 from sfumato.text.repair import Repair
 from sfumato.text.rewriter import PLACEHOLDER
 from sfumato.text.streams import read_stream
@@ -80,29 +87,11 @@ def _vocabulary(spec: str | None) -> str:
     )
 
 
-@dataclass
-class _Totals:
-    """What is shown at the end."""
-
-    texts: list[str] | None
-    explained: list[Explanation] = field(default_factory=list)
-    counts: dict[Group, int] = field(default_factory=lambda: dict.fromkeys(Group, 0))
-    largest: Promise | None = None
-    rows: int = 0
-    refused: int = 0
-
-    def add(self, made: Rewritten) -> None:
-        self.rows += 1
-        for group, number in made.counts.items():
-            self.counts[group] += number
-        if self.largest is None or made.promise.epsilon > self.largest.epsilon:
-            self.largest = made.promise
-
-
 @contextmanager
 def _output(out: Path | None) -> Iterator[BinaryIO]:
     if out is None:
-        yield sys.stdout.buffer
+        # Beside `--json -` the texts are in the JSON.
+        yield io.BytesIO() if json_on_standard_output() else sys.stdout.buffer
         return
     if out.suffix.lower() not in (".txt", ".jsonl"):
         raise InputError(f"{out.name} has to end in .txt or .jsonl. Choose another name.")
@@ -122,42 +111,20 @@ def _tasks(batch: Batch, task: str, column: str | None) -> list[str]:
     return [str(value if value is not None else task) for value in batch.columns[column]]
 
 
-def _screen(out: Path | None) -> Any:
-    from rich.console import Console
-
-    # Texts go to standard output unless a file was named; everything else then goes beside them.
-    return Console(stderr=out is None, soft_wrap=not Console().is_terminal)
-
-
-def _report(screen: Any, totals: _Totals, budgets: Budgets, showing: bool) -> None:
-    from rich.table import Table
-
-    table = Table(show_header=True, pad_edge=False)
-    heading, *rows = group_table(totals.counts, budgets)
-    for name in heading:
-        table.add_column(name)
-    for row in rows:
-        table.add_row(*row)
-    screen.print(table)
-    if totals.largest is not None:
-        screen.print(
-            f"{totals.rows} texts; the most for one of them: {totals.largest.describe()}", highlight=False
-        )
-        for note in totals.largest.notes[1:]:
-            screen.print(f"  {note}", highlight=False)
-    if totals.refused:
-        screen.print(f"{totals.refused} repairs broke a rule and were not taken.")
-    if showing:
-        screen.print("An explanation holds the original words: it is for their owner only.")
-
-
 def command(
     source: Annotated[
         Path, typer.Argument(metavar="IN", help="Texts: .txt, .jsonl, .csv, .tsv, .parquet, or - .")
     ],
     out: Annotated[
         Path | None,
-        typer.Option("-o", "--out", metavar="OUT", help="Where to: .txt or .jsonl; else the screen."),
+        typer.Option(
+            "-o",
+            "--out",
+            metavar="OUT",
+            help="Where to: .txt or .jsonl; else the screen.",
+            dir_okay=False,
+            callback=checked_output,
+        ),
     ] = None,
     task: Annotated[str, typer.Option(help="What the texts are for, in words: a question, a purpose.")] = "",
     task_column: Annotated[
@@ -180,6 +147,9 @@ def command(
     spans: Annotated[
         list[str] | None, typer.Option(metavar="LABEL", help="Sensitive: spans in the file with this label.")
     ] = None,
+    labels: Annotated[
+        bool, typer.Option(help="Sensitive: every span labelled in the file, unless --spans names labels.")
+    ] = True,
     presidio: Annotated[bool, typer.Option(help="Sensitive: what Presidio finds.")] = False,
     vocabulary: Annotated[
         str | None, typer.Option(metavar="SPEC", help="minilm, wordllama, glove:FILE or encoder:FOLDER.")
@@ -198,7 +168,12 @@ def command(
         str | None, typer.Option(metavar="MODEL@URL", help="Mend the private text by a chat model.")
     ] = None,
     explanation: Annotated[bool, typer.Option("--explain", help="Show what became of every word.")] = False,
-    page: Annotated[Path | None, typer.Option(metavar="FILE", help="The same as an HTML page.")] = None,
+    page: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="The same as an HTML page.", dir_okay=False, callback=checked_output
+        ),
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Repeatable noise, which protects nobody.")] = None,
     json: JsonOption = None,
 ) -> None:
@@ -216,18 +191,21 @@ def command(
         keep_case=keep_case,
     )
     mender = None if repair is None else Repair(Chat.parse(repair), placeholder=placeholder)
-    totals = _Totals([] if json is not None else None)
-    _run(rewriter, mender, totals, source, out, (task, task_column), explanation, page is not None, seed)
-    screen = _screen(out)
-    _report(screen, totals, rewriter.budgets, explanation or page is not None)
+    totals = Totals([] if json is not None else None)
+    _run(
+        rewriter, mender, totals, source, out, (task, task_column), explanation, page is not None, seed,
+        labels or spans is not None,
+    )  # fmt: skip
+    screen = console(aside=out is None)
+    report(screen, totals, rewriter.budgets, explanation or page is not None)
     if page is not None:
         write_atomic(page, as_page(totals.explained).encode("utf-8", "replace"))
-    write_json(json, _results(totals, rewriter))
+    write_json(json, results(totals, rewriter))
 
 
 def _run(
-    rewriter: Rewriter, mender: Repair | None, totals: _Totals, source: Path, out: Path | None,
-    tasks: tuple[str, str | None], showing: bool, paging: bool, seed: int | None,
+    rewriter: Rewriter, mender: Repair | None, totals: Totals, source: Path, out: Path | None,
+    tasks: tuple[str, str | None], showing: bool, paging: bool, seed: int | None, labels: bool,
 ) -> None:  # fmt: skip
     from sfumato.randomness import Source
 
@@ -241,11 +219,13 @@ def _run(
         if piped
         else read(source, batch=_BATCH, need="text", columns=columns)
     )
-    screen = _screen(out)
+    # Texts go to standard output unless a file was named; everything else then goes beside them.
+    screen = console(aside=out is None)
     with progress(NAME, None if piped else count(source)) as bar, _output(out) as handle:
         for batch in batches:
             texts = batch.texts or []
-            made = rewriter.rewrite(texts, tasks=_tasks(batch, *tasks), spans=batch.spans, rng=rng)
+            marked = totals.marked(batch, rewriter.groups) if labels else None
+            made = rewriter.rewrite(texts, tasks=_tasks(batch, *tasks), spans=marked, rng=rng)
             for text, each in zip(texts, made, strict=True):
                 written = each.text if mender is None else _mended(mender, each.text, totals)
                 handle.write(_line(written, out is not None and out.suffix.lower() == ".jsonl"))
@@ -262,25 +242,7 @@ def _run(
             bar.advance(bar.task_ids[0], len(texts))
 
 
-def _mended(mender: Repair, text: str, totals: _Totals) -> str:
+def _mended(mender: Repair, text: str, totals: Totals) -> str:
     done = mender.repair(text, row=totals.rows)
     totals.refused += not done.accepted
     return done.text
-
-
-def _results(totals: _Totals, rewriter: Rewriter) -> dict[str, Any]:
-    vocabulary = rewriter.vocabulary
-    return {
-        "texts": totals.texts,
-        "rows": totals.rows,
-        "groups": {str(int(group)): number for group, number in totals.counts.items()},
-        "promise": None if totals.largest is None else totals.largest.to_dict(),
-        "repairs_refused": totals.refused,
-        "settings": {
-            "mechanism": rewriter.channel.name,
-            "vocabulary": {"name": vocabulary.name, "words": len(vocabulary), "dim": vocabulary.dim},
-            "vocabulary_sha256": vocabulary.digest,
-            "threshold": rewriter.groups.threshold,
-            "unknown": rewriter.unknown,
-        },
-    }

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.cli.output import JsonOption, console, progress, write_json
+from sfumato.cli.output import JsonOption, console, progress, results_folder, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,14 +20,17 @@ NAME = "study"
 EXAMPLE = "Example: sfumato study sparse --data datasets --quick -o results"
 
 
-def _list() -> None:
+def _list() -> dict[str, Any]:
     from sfumato.studies import STUDIES, load_study
 
-    out = console()
+    out, found = console(), {}
     for study in map(load_study, STUDIES):
         out.print(f"[bold]{study.name}[/] {study.title} ({study.paper})", highlight=False)
         for part in study.parts:
             out.print(f"  {part.name}: {part.title}", highlight=False, markup=False)
+        parts = {part.name: part.title for part in study.parts}
+        found[study.name] = {"title": study.title, "paper": study.paper, "parts": parts}
+    return found
 
 
 def _run(study: Study, setting: Setting, output: Path, parts: list[str], again: bool) -> Done:
@@ -93,7 +97,8 @@ def command(
         Path | None, typer.Option(help="Keep vectors of texts here between runs.", file_okay=False)
     ] = None,
     page: Annotated[
-        Path | None, typer.Option(help="Fill this Markdown page with the results.", dir_okay=False)
+        Path | None,
+        typer.Option(help="Fill this Markdown page with the results.", exists=True, dir_okay=False),
     ] = None,
     json: JsonOption = None,
 ) -> None:
@@ -109,25 +114,23 @@ def command(
 
     out = console()
     if not names and page is None:
-        _list()
+        write_json(json, {"studies": _list()})
         return
     results = {}
     if names:
         studies = [load_study(name) for name in dict.fromkeys(STUDIES if names == ["all"] else names)]
         if data is None:
             raise ParameterError("A study reads public data sets: name their folder with --data. Found none.")
-        for folder in (output, cache):
-            if folder is not None:
-                folder.mkdir(parents=True, exist_ok=True)
         setting = Setting(data, quick, seed, device, cache)
         jobs = min(len(studies), jobs or (thread_count(None) if device == "cpu" else 1))
-        if jobs > 1:
-            ended = _together(studies, setting, output, part or [], again, jobs)
-        else:
-            ended = ((study, _run(study, setting, output, part or [], again)) for study in studies)
-        for study, done in ended:
-            results[study.name] = read_result(done.path)
-            out.print(f"{study.name}: {len(done.ran)} parts run, {len(done.kept)} kept. {done.path}")
+        with results_folder(output), nullcontext() if cache is None else results_folder(cache):
+            if jobs > 1:
+                ended = _together(studies, setting, output, part or [], again, jobs)
+            else:
+                ended = ((study, _run(study, setting, output, part or [], again)) for study in studies)
+            for study, done in ended:
+                results[study.name] = read_result(done.path)
+                out.print(f"{study.name}: {len(done.ran)} parts run, {len(done.kept)} kept. {done.path}")
     if page is not None:
         _fill(page, output)
         out.print(f"Filled {page}")

@@ -15,7 +15,8 @@ from email.utils import parsedate_to_datetime
 from threading import Event
 from typing import Any, NamedTuple
 
-from sfumato.errors import InputError, SfumatoError
+from sfumato.errors import EndpointError as EndpointError
+from sfumato.errors import InputError
 from sfumato.version import __version__
 
 _LARGEST = 1 << 28
@@ -33,15 +34,6 @@ _HINTS = {
     429: "The limit of requests is used up: try later, or with fewer `workers`.",
 }
 _HEADER = re.compile(r"[\x21-\x7e]+")
-
-
-class EndpointError(SfumatoError, RuntimeError):
-    """An endpoint failed, or answered with something that is not what was asked for."""
-
-    def __init__(self, message: str, status: int | None = None) -> None:
-        super().__init__(message)
-        self.status = status
-        """The HTTP status, where there was one."""
 
 
 class _Refused(urllib.request.HTTPRedirectHandler):

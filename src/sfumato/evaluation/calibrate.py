@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sfumato.arrays import as_vectors
 from sfumato.errors import ParameterError
 from sfumato.evaluation.neighbours import neighbour_ndcg, neighbours_kept
-from sfumato.mechanisms import Mahalanobis, Mechanism
+from sfumato.mechanisms import Gaussian, Mahalanobis, Mechanism
 from sfumato.protector import Protector
 
 ROWS = 2000
@@ -55,6 +55,10 @@ class Keep:
 
 def _mean_cosine(clean: Any, released: Any) -> float:
     a, b = as_vectors(clean).astype(np.float64), as_vectors(released).astype(np.float64)
+    if a.shape[1] != b.shape[1]:
+        raise ParameterError(
+            f"A cosine needs one dimension. Found {a.shape[1]} and {b.shape[1]}. Ask for recall or ndcg."
+        )
     lengths = np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1)
     return float((np.vecdot(a, b) / np.maximum(lengths, 1e-300)).mean())
 
@@ -76,6 +80,8 @@ def scaled(
     """The same protector with other noise; its filter follows."""
     old = protector.mechanism
     given: dict[str, Any] = {key: value for key, value in old.parameters().items() if key != old.strength}
+    if isinstance(old, Gaussian):  # its promise belongs to the old scale
+        given = {"max_norm": old.max_norm}
     if isinstance(old, Mahalanobis):
         given["shape"] = old.shape
     given |= {"mask": getattr(old, "mask", None)} if old.name == "suppression" else {}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,7 +16,18 @@ from sfumato.arrays import whole_number
 from sfumato.errors import InputError
 from sfumato.protector import Protector
 from sfumato.registry import Entry, Registry
-from sfumato.scale.job import MANIFEST, PART_ROWS, Job, Part, cut, open_plan, settings, stamp
+from sfumato.scale.job import (
+    MANIFEST,
+    PART_ROWS,
+    Job,
+    Part,
+    abandon,
+    cut,
+    open_plan,
+    published,
+    settings,
+    stamp,
+)
 from sfumato.scale.places import Folder, folder
 from sfumato.scale.recipe import Recipe
 from sfumato.scale.release import promise
@@ -93,13 +105,13 @@ def release_folder(
     if not (came_from.shared and goes_to.shared):
         workers = _within_this_process(engine, workers)
     job = Job(source, output, recipe, tuple(keep_columns), id_column, part_rows)
-    parts = list(cut(came_from, part_rows))
+    parts = list(cut(came_from, part_rows, _columns(job, protector)))
     if not parts:
         raise InputError(f"{source} has no rows. Nothing was released.")
     opened = recipe.open()
     plan = settings(job, came_from, parts, opened.noise_id)
     job = replace(job, stamp=stamp(plan))
-    with goes_to.alone():
+    with goes_to.alone(), _nothing_left(goes_to, parts, engine):
         open_plan(job, plan, parts, restart)
         done = dict(_recorded(goes_to, parts))
         resumed = len(done)
@@ -124,6 +136,24 @@ def _within_this_process(engine: str, workers: int | None) -> int:
     if engine != "processes" or workers not in (None, 1):
         raise InputError("A memory:// folder is seen by one process alone. Use one worker, or another place.")
     return 1
+
+
+def _columns(job: Job, protector: Protector) -> list[str]:
+    """What every input file has to have."""
+    named = [*job.keep_columns, *filter(None, [job.id_column])]
+    return named if protector.embedder is not None else [*named, "embedding"]
+
+
+@contextmanager
+def _nothing_left(output: Folder, parts: list[Part], engine: str) -> Iterator[None]:
+    """Delete the plan of a run that fails before its first part."""
+    try:
+        yield
+    except BaseException:
+        # A worker elsewhere may still be writing one, which the plan has to account for.
+        if engine == "processes" and not published(output, parts):
+            abandon(output, [])
+        raise
 
 
 def _recorded(output: Folder, parts: Iterable[Part]) -> Iterator[tuple[str, Record]]:

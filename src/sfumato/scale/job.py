@@ -7,7 +7,7 @@ record of it in `_sfumato/`. The output is there or it is not; when it is, the p
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from typing import Any
@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from sfumato.errors import InputError
 from sfumato.inputs import Batch
 from sfumato.inputs.columns import as_batch
-from sfumato.scale.parts import require_same
+from sfumato.scale.parts import differing, require_same
 from sfumato.scale.places import Folder, folder
 from sfumato.scale.recipe import Recipe
 
@@ -26,6 +26,8 @@ PART_ROWS = 1 << 16
 OWN = "_sfumato"
 PLAN = f"{OWN}/plan.json"
 MANIFEST = "_manifest.json"
+_OF_FILES = {"inputs", "parts"}
+"""Settings of single files; all others are the same for every part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,15 +84,22 @@ def first_rows(source: Folder, rows: int) -> Batch:
     raise InputError(f"{source.address} has no rows. Nothing was released.")
 
 
-def cut(source: Folder, part_rows: int) -> Iterator[Part]:
-    """Cut every input file into parts of whole row groups, each of at least `part_rows` rows but the last."""
+def cut(source: Folder, part_rows: int, columns: Collection[str] = ()) -> Iterator[Part]:
+    """Cut every input file into parts of whole row groups, each of at least `part_rows` rows but the last.
+
+    A file that lacks one of the `columns` is refused.
+    """
     for name in input_files(source):
         try:
             with source.open(name) as handle:
-                metadata = pq.ParquetFile(handle).metadata
+                opened = pq.ParquetFile(handle)
+                metadata, found = opened.metadata, opened.schema_arrow.names
                 sizes = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
         except pa.ArrowException:
             raise InputError(f"`{name}` is not a Parquet file, or it is damaged. Make it again.") from None
+        missing = next((column for column in columns if column not in found), None)
+        if missing is not None:
+            raise InputError(f"`{name}` has no column {missing!r}. It has: {', '.join(sorted(found))}.")
         groups: list[int] = []
         first = rows = number = 0
         for group, size in enumerate(sizes):
@@ -119,33 +128,63 @@ def settings(job: Job, source: Folder, parts: list[Part], noise_id: str | None) 
 
 
 def stamp(plan: dict[str, Any]) -> str:
-    """A digest of a plan."""
-    return sha256(json.dumps(plan, sort_keys=True).encode()).hexdigest()
+    """A digest of what is settled for all parts: correcting one input leaves the parts of others valid."""
+    common = {key: value for key, value in plan.items() if key not in _OF_FILES}
+    return sha256(json.dumps(common, sort_keys=True).encode()).hexdigest()
 
 
 def open_plan(job: Job, plan: dict[str, Any], parts: list[Part], restart: bool) -> None:
     """Begin or resume; refuse other settings and files of others, remove what killed runs left behind."""
     output = folder(job.output)
-    started = output.state(PLAN) is not None
-    if started and restart:
-        for part in _planned(output):
-            output.remove(part.record)
-            output.remove(part.name)
-        for name in (MANIFEST, PLAN):
-            output.remove(name)
-        started = False
-    if started:
-        with output.open(PLAN) as handle:
-            require_same(json.loads(handle.read()), json.loads(json.dumps(plan)), output.address)
-    else:
-        taken = next((part.name for part in parts if output.state(part.name) is not None), None)
-        if taken is not None:
-            raise InputError(f"{output.address} already holds {taken!r}, which no run of this job wrote.")
-        output.write(PLAN, json.dumps(plan, sort_keys=True).encode())
-    output.sweep({PLAN, MANIFEST, *(name for part in parts for name in (part.name, part.record))})
+    before = _before(output)
+    planned = [] if before is None else _planned(before)
+    if before is not None and (restart or not published(output, planned)):
+        abandon(output, planned)
+        before = None
+    if before is not None:
+        fresh = json.loads(json.dumps(plan))
+        if not _corrected(before, fresh, published(output, planned)):
+            require_same(before, fresh, output.address)
+    taken = published(output, parts) if before is None else []
+    if taken:
+        raise InputError(f"{output.address} already holds {taken[0].name!r}, which no run of this job wrote.")
+    output.write(PLAN, json.dumps(plan, sort_keys=True).encode())
+    names = (name for part in (*planned, *parts) for name in (part.name, part.record))
+    output.sweep({PLAN, MANIFEST, *names})
 
 
-def _planned(output: Folder) -> list[Part]:
+def published(output: Folder, parts: Iterable[Part]) -> list[Part]:
+    """The parts whose output is there."""
+    return [part for part in parts if output.state(part.name) is not None]
+
+
+def abandon(output: Folder, parts: Iterable[Part]) -> None:
+    """Delete every trace of a run."""
+    for part in parts:
+        output.remove(part.record)
+        output.remove(part.name)
+    for name in (MANIFEST, PLAN):
+        output.remove(name)
+
+
+def _corrected(before: dict[str, Any], plan: dict[str, Any], done: list[Part]) -> bool:
+    """Whether all that changed are input files of which nothing has been released, such as a refused one."""
+    was, now = before["inputs"], plan["inputs"]
+    changed = {name for name in now if was.get(name) != now[name]}
+    same_files = was.keys() == now.keys() and differing(before, plan) <= _OF_FILES
+    return same_files and not any(part.source in changed for part in done)
+
+
+def _before(output: Folder) -> dict[str, Any] | None:
+    """The plan of an earlier run, if there was one."""
+    if output.state(PLAN) is None:
+        return None
     with output.open(PLAN) as handle:
-        rows = json.loads(handle.read())["parts"]
-    return [Part(name, source, tuple(groups), first, count) for name, source, groups, first, count in rows]
+        return dict(json.loads(handle.read()))
+
+
+def _planned(plan: dict[str, Any]) -> list[Part]:
+    return [
+        Part(name, source, tuple(groups), first, count)
+        for name, source, groups, first, count in plan["parts"]
+    ]

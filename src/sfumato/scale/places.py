@@ -18,7 +18,7 @@ from typing import Any, BinaryIO, Protocol
 import pyarrow as pa
 
 from sfumato.errors import InputError, MissingPackageError
-from sfumato.files import atomic_file, write_atomic
+from sfumato.files import atomic_file, require_place, write_atomic
 
 LOCK = "_sfumato/lock"
 _TEMPORARY = re.compile(r"\.(.+)\.[0-9a-f]{16}\.tmp")
@@ -96,11 +96,17 @@ class Disk:
 
     def new(self, name: str) -> Any:
         """Open a file for writing that appears whole at the end of the block; one that is there stays."""
-        return atomic_file(self._root / name, keep_existing=True)
+        return atomic_file(self._room(name), keep_existing=True)
 
     def write(self, name: str, data: bytes) -> None:
         """Write a small file in one step."""
-        write_atomic(self._root / name, data)
+        write_atomic(self._room(name), data)
+
+    def _room(self, name: str) -> Path:
+        """The path of a file, in folders that are there."""
+        path = self._root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path
 
     def remove(self, name: str) -> None:
         """Delete a file, if it is there."""
@@ -115,19 +121,43 @@ class Disk:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Refuse a second run into the same folder."""
-        path = self._root / LOCK
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with open(path, "ab") as handle:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise InputError(
-                    f"Another run is writing to {self.address}. Wait for it, or choose another folder."
-                ) from None
-            except OSError:
-                pass  # some network file systems cannot lock
+        """Refuse a second run into the same folder; a block that leaves no file leaves no folder."""
+        require_place(self._root)
+        lock, made = self._root / LOCK, not self._root.exists()
+        handle = self._lock(lock)
+        try:
             yield
+        finally:
+            self._clear(lock, made)
+            handle.close()
+
+    def _lock(self, path: Path) -> BinaryIO:
+        while True:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with suppress(FileNotFoundError):  # a run that ends may take the folder away in between
+                handle = open(path, "ab")
+                try:
+                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    handle.close()
+                    raise InputError(
+                        f"Another run is writing to {self.address}. Wait for it, or choose another folder."
+                    ) from None
+                except OSError:
+                    pass  # some network file systems cannot lock
+                if path.exists() and os.path.samestat(os.fstat(handle.fileno()), os.stat(path)):
+                    return handle
+                handle.close()
+
+    def _clear(self, lock: Path, made: bool) -> None:
+        if any(path.is_file() for path in lock.parent.rglob("*") if path != lock):
+            return
+        lock.unlink(missing_ok=True)
+        top = self._root if made else lock.parent
+        folders = (path for path in (top, *top.rglob("*")) if path.is_dir())
+        for path in sorted(folders, key=lambda path: len(path.parts), reverse=True):
+            with suppress(OSError):  # it is not empty
+                path.rmdir()
 
 
 class Remote:

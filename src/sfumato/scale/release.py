@@ -45,6 +45,8 @@ def release_file(
 ) -> Released:
     """Protect every row of `source` into `output`; a killed job goes on where it stopped when run again."""
     parts = Parts(output)
+    if keep_columns and parts.format == ".npy":
+        raise InputError("A .npy file has no columns to keep. Write to a .parquet file.")
     plan = {
         **identity(source),
         "protector": protector.settings_digest(),
@@ -56,36 +58,36 @@ def release_file(
     }
     done = parts.open(plan, restart=restart)
     counts = _Counts(parts.folder / "counts.json", done)
-    index = done
-    if on_rows is not None and done:
-        on_rows(done * batch_rows)
-    for batch in read(source, batch=batch_rows, start=done * batch_rows):
-        known = places(source.name, batch.first_row, len(batch)) if batch.texts is None else None
-        released, matched = release(batch, protector, known)
-        parts.write(index, released, _columns(batch, keep_columns))
-        counts.add(index, len(released), matched)
-        index += 1
-        if on_rows is not None:
-            on_rows(len(released))
-    if index == 0:
-        parts.remove()
-        raise InputError(f"{source.name} has no rows. Nothing was released.")
-    rows = parts.join(index)
+    index, start = done, parts.rows(done)
+    if on_rows is not None and start:
+        on_rows(start)
+    with parts.tidy():
+        for batch in read(source, batch=batch_rows, start=start):
+            known = places(source.name, batch.first_row, len(batch)) if batch.texts is None else None
+            kept = _columns(batch, keep_columns, first=index == 0)
+            released, matched = release(batch, protector, known)
+            parts.write(index, released, kept)
+            counts.add(index, len(released), matched)
+            index += 1
+            if on_rows is not None:
+                on_rows(len(released))
+        rows = parts.join(index)
     manifest = _write_manifest(output, protector, rows, counts.matched())
     parts.remove()
-    return Released(output, manifest, rows, counts.matched(), done * batch_rows)
+    return Released(output, manifest, rows, counts.matched(), start)
 
 
-def _columns(batch: Batch, wanted: Sequence[str]) -> dict[str, list[Any]]:
+def _columns(batch: Batch, wanted: Sequence[str], *, first: bool) -> dict[str, list[Any]]:
+    """The columns to keep: the first rows must have them, later ones may lack what only some objects have."""
     known = dict(batch.columns)
     if batch.texts is not None:
         known["text"] = batch.texts
     missing = [name for name in wanted if name not in known]
-    if missing:
+    if missing and first:
         raise InputError(
             f"The input has no column {missing[0]!r}. It has: {', '.join(sorted(known)) or 'none'}."
         )
-    return {name: list(known[name]) for name in wanted}
+    return {name: list(known.get(name, [None] * len(batch))) for name in wanted}
 
 
 class _Counts:

@@ -19,6 +19,7 @@ import numpy as np
 
 from sfumato.arrays import whole_number
 from sfumato.errors import InputError, ParameterError, SfumatoError
+from sfumato.errors import StoreError as StoreError
 from sfumato.stores.rows import (
     Hit,
     Metadata,
@@ -36,10 +37,6 @@ from sfumato.stores.rows import (
 )
 
 MOST_HITS = 10_000
-
-
-class StoreError(SfumatoError, RuntimeError):
-    """A store cannot be reached, or refused what it was asked to do."""
 
 
 class Store(ABC):

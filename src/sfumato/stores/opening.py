@@ -6,6 +6,7 @@ from inspect import signature
 from typing import Any
 
 from sfumato.errors import ParameterError
+from sfumato.files import require_place
 from sfumato.registry import Entry, Registry
 from sfumato.stores.address import Address, parse_address
 from sfumato.stores.base import Store
@@ -62,6 +63,8 @@ def open_store(url: str, *, metric: Metric | None = None, create: bool = True) -
     extra = sorted(set(options) - taken)
     if extra:
         raise ParameterError(f"The store `{address.store}` has no option {extra[0]!r}. Leave it out.")
+    if create and address.place and not address.is_server:
+        require_place(address.place)
     made: Store = kind(*arguments, **options)
     return made
 

@@ -11,7 +11,7 @@ import numpy as np
 from sfumato.arrays import finite_number
 from sfumato.concepts.base import Detector, Span
 from sfumato.concepts.concept import Concept
-from sfumato.concepts.spans import SpanLike, find_all, merge
+from sfumato.concepts.spans import SpanLike, find_all, merge, read_spans
 from sfumato.errors import ParameterError
 from sfumato.sampling import Floats
 from sfumato.text.budgets import Budgets, Group
@@ -47,11 +47,21 @@ class GroupMap:
         """Check the threshold."""
         finite_number(self.threshold, "threshold", -1.0, 1.0)
 
+    @property
+    def names_labels(self) -> bool:
+        """Whether a concept says which labels of the given spans count."""
+        return any(isinstance(part, Concept) and part.source == "spans" for part in self.sensitive)
+
     def find(
         self, texts: Sequence[str], spans: Sequence[Iterable[SpanLike]] | None = None
     ) -> Iterator[list[Span]]:
-        """Return what is sensitive in each text; `spans` are those the texts came with."""
+        """Return what is sensitive in each text; `spans` are those the texts came with.
+
+        All of those count, unless a concept names the labels that do.
+        """
         streams = [_found(part, texts, spans) for part in self.sensitive]
+        if spans is not None and not self.names_labels:
+            streams.append(_given(texts, spans))
         if not streams:
             return iter([[] for _ in texts])
         return (merge(span for spans in found for span in spans) for found in zip(*streams, strict=True))
@@ -95,6 +105,15 @@ def _found(
     part: Concept | Detector, texts: Sequence[str], spans: Sequence[Iterable[SpanLike]] | None
 ) -> Iterator[list[Span]]:
     return part.find_all(texts, spans) if isinstance(part, Concept) else find_all(part, texts)
+
+
+def _given(texts: Sequence[str], spans: Sequence[Iterable[SpanLike]]) -> Iterator[list[Span]]:
+    if len(spans) != len(texts):
+        raise ParameterError(f"Every text must have its spans. Found {len(spans)} for {len(texts)} texts.")
+    return (
+        read_spans(found, len(text), row=row)
+        for row, (text, found) in enumerate(zip(texts, spans, strict=True))
+    )
 
 
 def _group(sensitive: bool, important: bool) -> Group:

@@ -172,7 +172,7 @@ class Rewriter:
         Args:
             texts: strings, of any length and any script.
             tasks: one a text, in place of the task of the whole.
-            spans: sensitive spans each text came with, for concepts that take them from the data.
+            spans: sensitive spans each text came with; all count, unless a concept names labels.
             rng: None for secure noise, a `Source` or a seed for experiments.
             threads: how many threads; None means all cores.
         """
