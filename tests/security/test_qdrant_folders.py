@@ -18,6 +18,7 @@ from qdrant_client.models import PointStruct, SparseVector
 from sfumato.errors import SfumatoError
 from sfumato.stores import open_store
 from sfumato.stores.points import local_client
+from tests.security.journals import left_over
 from tests.stores.servers import quick_folder
 
 PLAIN = "CREATE TABLE points (id TEXT PRIMARY KEY, point BLOB)"
@@ -139,30 +140,6 @@ def test_a_collection_elsewhere_is_not_reached_by_a_link(folder, tmp_path):
     refused(folder)
 
 
-def test_a_journal_deletes_no_file_of_the_user(folder, tmp_path):
-    """SQLite deletes the file that a left-over journal names as the journal of several databases."""
-    target = tmp_path / "mine"
-    target.write_text("a file of the user's")
-    file = folder / "collection" / "notes" / "storage.sqlite"
-    journal = file.with_name("storage.sqlite-journal")
-    with closing(sqlite3.connect(file, isolation_level=None)) as database:
-        database.execute("PRAGMA cache_size = 1")
-        database.execute("BEGIN")
-        database.execute("CREATE TABLE big (x)")
-        database.executemany("INSERT INTO big VALUES (?)", [(b"x" * 4000,) for _ in range(50)])
-        left = journal.read_bytes()
-        changed = file.read_bytes()
-        database.execute("ROLLBACK")
-    name = str(target).encode()
-    checksum = sum(each - 256 if each > 127 else each for each in name) & 0xFFFFFFFF
-    page = (1073741824 // 4096 + 1).to_bytes(4, "big")
-    record = page + name + len(name).to_bytes(4, "big") + checksum.to_bytes(4, "big")
-    file.write_bytes(changed)
-    journal.write_bytes(left + record + bytes.fromhex("d9d505f920a163d7"))
-    refused(folder)
-    assert target.exists()
-
-
 @pytest.mark.parametrize("length", [10**9, -1, "8"])
 def test_a_vector_of_an_impossible_length_is_refused_before_it_is_made(folder, length):
     meta = json.loads((folder / "meta.json").read_text())
@@ -213,15 +190,6 @@ def test_every_kind_of_vector_that_qdrant_keeps_is_read(tmp_path):
 
 
 def test_a_folder_whose_writer_was_killed_is_rolled_back(folder):
-    file = folder / "collection" / "notes" / "storage.sqlite"
-    journal = file.with_name("storage.sqlite-journal")
-    with closing(sqlite3.connect(file, isolation_level=None)) as database:
-        database.execute("PRAGMA cache_size = 1")
-        database.execute("BEGIN")
-        database.executemany("INSERT INTO points VALUES (?, ?)", [(str(n), b"x" * 4000) for n in range(50)])
-        left, changed = journal.read_bytes(), file.read_bytes()
-        database.execute("ROLLBACK")
-    file.write_bytes(changed)
-    journal.write_bytes(left)
+    left_over(folder / "collection" / "notes" / "storage.sqlite")
     with open_store(f"qdrant:{folder}#notes") as store:
         assert len(store) == 2

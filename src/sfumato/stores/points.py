@@ -52,7 +52,7 @@ def local_client(folder: PathLike) -> Any:
         storage.pickle = _POINTS_ONLY
     if getattr(storage, "pickle", None) is not _POINTS_ONLY:
         raise ArtifactError(
-            "This version of qdrant-client keeps points in a way that is not known here, so no folder of it is "
+            "This version of qdrant-client keeps points in a way that is not known here, so no folder is "
             "opened. Use a Qdrant server, or qdrant-client 1.20."
         )
     return importlib.import_module("qdrant_client").QdrantClient(path=str(folder))
