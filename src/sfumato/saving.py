@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,8 @@ from numpy.typing import NDArray
 from sfumato import artifacts
 from sfumato.accounting import Ledger, Secret
 from sfumato.concepts.concept import Concept
+from sfumato.embedders.base import Embedder
+from sfumato.embedders.loader import refuse_remote
 from sfumato.errors import ArtifactError
 from sfumato.files import PathLike
 from sfumato.mechanisms import MECHANISMS, Gaussian, Mechanism
@@ -44,15 +47,34 @@ def save_protector(protector: Protector, path: PathLike) -> str:
 
 
 def load_protector(
-    path: PathLike, *, secret: Secret | None = None, ledger: Ledger | None = None
+    path: PathLike,
+    *,
+    secret: Secret | None = None,
+    ledger: Ledger | None = None,
+    embedder: Embedder | str | None = None,
+    allow_remote: Collection[str] = (),
 ) -> Protector:
-    """Load a protector; pass the secret for sticky noise and the ledger to count what is spent."""
+    """Load a protector.
+
+    Args:
+        path: its folder.
+        secret: for sticky noise.
+        ledger: counts what is spent.
+        embedder: to use in the place of the one it names.
+        allow_remote: hosts to which the encoder that it names may send texts; without, one on another machine
+            is refused.
+    """
     artifact = artifacts.load(path, KIND)
     config, tensors = artifact.config, artifact.tensors
+    named = config.get("embedder")
+    if embedder is None and named is not None:
+        if not isinstance(named, str):
+            raise ArtifactError(f"The protector must name its encoder. Found {type(named).__name__}.")
+        refuse_remote(named, allow_remote)
     try:
         protector = Protector(
             mechanism=_mechanism(config["mechanism"], dict(config["parameters"]), tensors, config["learned"]),
-            embedder=config["embedder"],
+            embedder=config["embedder"] if embedder is None else embedder,
             concepts=tuple(Concept.from_dict(each) for each in config["concepts"]),
             neutral=int(config["neutral"]),
             background=_background(config["background"], tensors),
