@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sfumato.arrays import finite_number, whole_number
 from sfumato.concepts.concept import Concept
+from sfumato.concepts.neutral import MOST_COPIES
 from sfumato.concepts.pairs import Pairs, build_pairs
 from sfumato.embedders import load_embedder
 from sfumato.embedders.base import Embedder
@@ -55,7 +56,7 @@ class LearnSettings:
                 raise ParameterError(
                     f"`{name}` must be one of {get_args(choices)}. Found {getattr(self, name)!r}."
                 )
-        whole_number(self.neutral, "neutral", 0, 1024)
+        whole_number(self.neutral, "neutral", 0, MOST_COPIES)
         whole_number(self.limit, "limit", LEAST_PAIRS, 10**7)
         if self.noise_ratio is not None and self.epsilon is not None:
             raise ParameterError("Give `epsilon` or `noise_ratio`, not both.")
