@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sfumato import artifacts
 from sfumato.errors import SfumatoError
 from sfumato.stores import open_store
 from tests.security.journals import trap
@@ -160,3 +161,27 @@ def test_saved_stores_unpickle_nothing(kind, place):
         with pytest.raises(SfumatoError):
             used(f"{kind}:store")
     assert not Path("ran").exists()
+
+
+def test_an_index_of_faiss_that_opens_files_is_refused(place):
+    """An index may keep its lists in a file that it names, which FAISS opens for writing when it is read."""
+    faiss = pytest.importorskip("faiss")
+    for kind in ("flat", "hnsw"):
+        with open_store(f"faiss:{kind}?index={kind}") as store:
+            store.add([f"r{n}" for n in range(4)], np.eye(4, 8), [{}] * 4)
+        with open_store(f"faiss:{kind}", create=False) as store:
+            assert len(store) == 4
+        quantizer = faiss.IndexFlatL2(8)
+        index = faiss.IndexIVFFlat(quantizer, 8, 1)
+        index.train(np.eye(4, 8, dtype=np.float32))
+        lists = faiss.OnDiskInvertedLists(1, index.code_size, str(place / "lists"))
+        index.replace_invlists(lists)
+        index.add(np.eye(4, 8, dtype=np.float32))
+        graph = faiss.IndexHNSW(index, 32)
+        graph.hnsw.reset()
+        kept = artifacts.load(kind, "faiss-store")
+        for made in (index, graph):
+            tensors = {"index": faiss.serialize_index(made), "rows": np.array(kept.tensors["rows"])}
+            artifacts.save(kind, "faiss-store", kept.config, tensors)
+            with pytest.raises(SfumatoError, match="of another kind"):
+                open_store(f"faiss:{kind}")
