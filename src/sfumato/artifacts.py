@@ -13,8 +13,9 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import safetensors
@@ -56,6 +57,8 @@ _DTYPES = {"F64": "<f8", "F32": "<f4", "I64": "<i8", "I32": "<i4", "U8": "|u1", 
 _NAMES = sorted(np.dtype(dtype).name for dtype in _DTYPES.values())
 _LARGEST_CONFIG = 16 << 20
 _LARGEST_HEADER = 1 << 20
+_SMALL = 1 << 24
+"""Bytes that are read without a look at the header first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +112,19 @@ def require_free(path: PathLike, *, replace: bool = False) -> None:
         )
 
 
-def load(path: PathLike, kind: str) -> Artifact:
-    """Read an artifact of this kind, or refuse it."""
+def load(path: PathLike, kind: str, *, largest: int | None = None) -> Artifact:
+    """Read an artifact of this kind, with at most `largest` bytes of tensors, or refuse it."""
     folder = Path(os.path.realpath(path))
-    files = read_folder(folder, {CONFIG: _LARGEST_CONFIG, TENSORS: None})
+    try:
+        files = read_folder(
+            folder, {CONFIG: _LARGEST_CONFIG, TENSORS: largest}, {TENSORS: partial(_refuse_hollow, folder)}
+        )
+        return _opened(folder, kind, files)
+    except MemoryError:
+        raise _damaged(folder, f"{TENSORS} does not fit into the memory") from None
+
+
+def _opened(folder: Path, kind: str, files: Mapping[str, bytes]) -> Artifact:
     try:
         top = json.loads(files[CONFIG])
     except (ValueError, RecursionError) as error:
@@ -178,6 +190,23 @@ def _pack(tensors: Mapping[str, NDArray[Any]]) -> bytes:
             f"Names of tensors have to fit in {_LARGEST_HEADER} bytes. Found {_header(data)}."
         )
     return data
+
+
+def _refuse_hollow(folder: Path, handle: BinaryIO, size: int) -> None:
+    """Refuse a file that is longer than its header says, before the rest of it is read."""
+    if size <= _SMALL:
+        return
+    length = _header(handle.read(8))
+    if length > min(_LARGEST_HEADER, size - 8):
+        raise _damaged(folder, f"the header of {TENSORS} is over {_LARGEST_HEADER} bytes, or cut off")
+    try:
+        found = json.loads(handle.read(length))
+        ends = [each["data_offsets"][1] for name, each in found.items() if name != "__metadata__"]
+        whole = 8 + length + max(ends, default=0) == size
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
+        raise _damaged(folder, f"{TENSORS} is not a safetensors file") from None
+    if not whole:
+        raise _damaged(folder, f"{TENSORS} is not as long as its header says")
 
 
 def _unpack(folder: Path, data: bytes) -> dict[str, NDArray[Any]]:

@@ -9,7 +9,7 @@ import os
 import secrets
 import shutil
 import stat
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -111,8 +111,15 @@ def replace_folder(folder: Path, contents: Mapping[str, bytes]) -> None:
                 shutil.rmtree(fresh, ignore_errors=True)
 
 
-def read_folder(folder: Path, limits: Mapping[str, int | None]) -> dict[str, bytes]:
-    """The named files of one folder as they belong together, each under its limit in bytes."""
+def read_folder(
+    folder: Path,
+    limits: Mapping[str, int | None],
+    checks: Mapping[str, Callable[[BinaryIO, int], None]] | None = None,
+) -> dict[str, bytes]:
+    """The named files of one folder as they belong together, each under its limit in bytes.
+
+    A check is given the open file and its size before the whole of it is read.
+    """
     missing = "there is no such folder"
     try:
         # Again when a file vanished: another process may just be moving a new folder in.
@@ -124,7 +131,10 @@ def read_folder(folder: Path, limits: Mapping[str, int | None]) -> dict[str, byt
                     continue
                 try:
                     # Through one open folder: all files are of one save, even if it is moved meanwhile.
-                    return {name: _read(opened, name, limit) for name, limit in limits.items()}
+                    return {
+                        name: _read(opened, name, limit, (checks or {}).get(name))
+                        for name, limit in limits.items()
+                    }
                 except FileNotFoundError as error:
                     missing = f"{error.filename} is missing"
                     break
@@ -139,7 +149,7 @@ def read_folder(folder: Path, limits: Mapping[str, int | None]) -> dict[str, byt
     )
 
 
-def _read(opened: int, name: str, limit: int | None) -> bytes:
+def _read(opened: int, name: str, limit: int | None, check: Callable[[BinaryIO, int], None] | None) -> bytes:
     # Without waiting: opening a named pipe would hang.
     descriptor = os.open(name, os.O_RDONLY | os.O_NONBLOCK, dir_fd=opened)
     with os.fdopen(descriptor, "rb") as handle:
@@ -150,6 +160,9 @@ def _read(opened: int, name: str, limit: int | None) -> bytes:
             raise ArtifactError(
                 f"`{name}` has to stay under {limit} bytes. Found {found.st_size}. Save it again."
             )
+        if check is not None:
+            check(handle, found.st_size)
+            handle.seek(0)
         return handle.read()
 
 

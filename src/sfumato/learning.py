@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from sfumato.arrays import finite_number, whole_number
 from sfumato.concepts.concept import Concept
+from sfumato.concepts.neutral import MOST_COPIES
 from sfumato.concepts.pairs import Pairs, build_pairs
 from sfumato.embedders import load_embedder
 from sfumato.embedders.base import Embedder
 from sfumato.errors import InputError, ParameterError
 from sfumato.mechanisms import Mahalanobis
-from sfumato.protector import MOST_COPIES, NEUTRAL_COPIES, Protector, RowSpans
+from sfumato.protector import NEUTRAL_COPIES, Protector, RowSpans
 from sfumato.sampling import Floats
 from sfumato.sensitivity import Background, Ellipsoid, EllipsoidLearner, Mask
 from sfumato.sensitivity.ellipsoid import EllipsoidKind, differences

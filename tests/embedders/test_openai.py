@@ -66,7 +66,7 @@ def quick(monkeypatch):
 
 
 def test_requests_are_what_the_protocol_asks_for(server, monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("SFUMATO_KEY_127_0_0_1", KEY)
     model = endpoint(server, dim=None, dimensions=SERVED_DIM, batch=2)
     assert not server.requests
     texts = ["one", "", "three", "four", "five"]
@@ -131,7 +131,7 @@ def test_lasting_failures_are_not_tried_again(server, code, hint):
 
 
 def test_redirects_are_refused(server, monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("SFUMATO_KEY_127_0_0_1", KEY)
     for code in (301, 302, 303, 307, 308):
         server.requests.clear()
         server.behaviours = [status(code, Location=f"{server.url}/elsewhere")]

@@ -114,7 +114,7 @@ def slowly(seconds):
 
 
 def test_an_upstream_embeds_and_its_failures_quote_nothing(tmp_path, upstream):
-    with through(tmp_path, upstream, OPENAI_API_KEY="their-secret-key") as running:
+    with through(tmp_path, upstream, SFUMATO_KEY_127_0_0_1="their-secret-key") as running:
         status, _, found = running.embed(["one", "two"])
         assert status == 200
         path, headers, body = upstream.requests[-1]

@@ -86,7 +86,7 @@ class Secret:
 
 
 def require_private(status: os.stat_result, path: Path) -> None:
-    """Refuse anything but a plain file that its owner alone may read and write."""
+    """Refuse anything but a plain file of the user or of root that its owner alone may read and write."""
     if not stat.S_ISREG(status.st_mode):
         raise InputError(f"{path} must be a plain file.")
     # Windows keeps access rights elsewhere and reports every file as readable by all.
@@ -94,6 +94,13 @@ def require_private(status: os.stat_result, path: Path) -> None:
         mode = stat.S_IMODE(status.st_mode)
         raise InputError(
             f"{path} must be closed to group and others. Found mode {mode:04o}: run chmod 600 on it."
+        )
+
+    # Whoever owns a file may change it, and its mode, at any time.
+    if os.name != "nt" and status.st_uid not in (os.geteuid(), 0):
+        raise InputError(
+            f"{path} must belong to the user who runs this, or to root. Found user {status.st_uid}: "
+            "copy it, and close the copy to others."
         )
 
 

@@ -28,6 +28,7 @@ class Kept:
         tenant: whose noise it is, as in the protector.
         collection: which collection's noise it is, as in the protector.
         digest: which protector it has to be; filled in when it is opened, and checked from then on.
+        allow_remote: hosts to which its encoder may send texts; never written down.
     """
 
     folder: str
@@ -37,6 +38,7 @@ class Kept:
     tenant: str = ""
     collection: str = ""
     digest: str = ""
+    allow_remote: tuple[str, ...] = ()
 
     def open(self) -> Protector:
         """Load the protector; the encoder waits until a text comes."""
@@ -46,7 +48,7 @@ class Kept:
             if secret is None:
                 raise InputError("A ledger needs a secret, so that it holds no texts. Say where one is.")
             ledger = Ledger(self.ledger, secret=secret, ceiling=self.ceiling)
-        protector = load_protector(self.folder, secret=secret, ledger=ledger)
+        protector = load_protector(self.folder, secret=secret, ledger=ledger, allow_remote=self.allow_remote)
         protector.tenant, protector.collection = self.tenant, self.collection
         if self.digest not in ("", identity(protector)):
             raise ArtifactError(
@@ -55,6 +57,9 @@ class Kept:
             )
         return protector
 
+
+_UNWRITTEN = ("allow_remote",)
+"""What a stranger could write down as well; the variable SFUMATO_ALLOW_REMOTE stands in for it."""
 
 Protected = Protector | Kept | PathLike | Mapping[str, Any]
 """What every adapter takes: a protector, where one is kept, its folder, or what an adapter wrote down."""
@@ -74,7 +79,7 @@ class Opened:
                 "A protector in memory cannot be written down here. Save it with "
                 "sfumato.saving.save_protector and give its folder instead."
             )
-        return asdict(self.kept)
+        return {name: value for name, value in asdict(self.kept).items() if name not in _UNWRITTEN}
 
 
 def open_protector(protected: Protected) -> Opened:
@@ -85,7 +90,7 @@ def open_protector(protected: Protected) -> Opened:
         kept = protected
     elif isinstance(protected, Mapping):
         try:
-            kept = Kept(**protected)
+            kept = Kept(**{name: value for name, value in protected.items() if name not in _UNWRITTEN})
         except TypeError:
             raise ParameterError(
                 "`protector` must hold a folder, and only what Kept has. Found other keys."

@@ -198,7 +198,7 @@ class T5Reader(Inverter):
 
 
 def _named_embedder(name: str, model_id: str) -> Embeds:
-    found = load_embedder(name)
+    found = load_embedder(name, allow_remote=())
     if found.model_id != model_id:
         raise ArtifactError(
             f"The encoder must be the one the attack was fitted with, {model_id}. Found {found.model_id}."

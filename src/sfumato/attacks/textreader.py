@@ -154,7 +154,7 @@ class TextReader(Inverter):
             }
             restore(network, weights, packed=bool(config["packed"]))
             if embedder is None and config["embedder"] is not None:
-                embedder = load_embedder(config["embedder"])
+                embedder = load_embedder(config["embedder"], allow_remote=())
             made = cls(
                 network.to(chosen_device(device)),
                 Wordpieces.from_json(tensors["pieces"].tobytes().decode()),

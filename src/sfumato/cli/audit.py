@@ -17,7 +17,7 @@ from sfumato.auditing.reading import Tell
 from sfumato.auditing.subject import Gold
 from sfumato.auditing.verdict import percent
 from sfumato.cli.collection import Collected, collect
-from sfumato.cli.options import named_concepts
+from sfumato.cli.options import AllowRemoteOption, named_concepts
 from sfumato.cli.output import JsonOption, checked_output, console, progress, write_json
 from sfumato.concepts.concept import Concept
 from sfumato.errors import InputError
@@ -189,6 +189,7 @@ def command(
         Path | None, typer.Option(metavar="FILE", help="Clean vectors of the texts in IN; default: embedded.")
     ] = None,
     embedder: Annotated[str | None, typer.Option(help="The encoder; a protector knows its own.")] = None,
+    allow_remote: AllowRemoteOption = None,
     rows: Annotated[int | None, typer.Option(help="Most texts with the concept.")] = None,
     limit: Annotated[int, typer.Option(help="Most texts read from IN.")] = LIMIT,
     seed: Annotated[int, typer.Option(help="The same seed gives the same figures.")] = 0,
@@ -238,7 +239,9 @@ def command(
         found = audit(
             given.texts,
             _concept(concept, terms, spans),
-            protector=None if protector is None else load_protector(protector),
+            protector=None
+            if protector is None
+            else load_protector(protector, allow_remote=allow_remote or ()),
             released=given.released
             if isinstance(given, Collected)
             else read_vectors(embeddings, count, "--embeddings"),

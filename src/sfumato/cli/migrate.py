@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.options import LedgerOption, SecretOption, open_ledger, open_secret
+from sfumato.cli.options import AllowRemoteOption, LedgerOption, SecretOption, open_ledger, open_secret
 from sfumato.cli.output import JsonOption, console, progress, write_json
 from sfumato.errors import InputError
 from sfumato.saving import load_protector
@@ -68,6 +68,7 @@ def command(
     drop_field: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Metadata not to take along.")
     ] = None,
+    allow_remote: AllowRemoteOption = None,
     secret: SecretOption = None,
     ledger: LedgerOption = None,
     ceiling: Annotated[float | None, typer.Option(help="Most epsilon a row may spend in the ledger.")] = None,
@@ -83,7 +84,7 @@ def command(
         raise InputError("--from and --to name the same collection. Use --in-place, or name a new one.")
     key = open_secret(secret)
     made = replace(
-        load_protector(protector),
+        load_protector(protector, allow_remote=allow_remote or ()),
         secret=key,
         ledger=open_ledger(ledger, key, ceiling),
         tenant=tenant,

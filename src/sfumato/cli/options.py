@@ -30,6 +30,12 @@ LedgerOption = Annotated[
     Path | None,
     typer.Option("--ledger", metavar="FILE", help="Count what is spent on each text; needs --secret."),
 ]
+AllowRemoteOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allow-remote", metavar="HOST", help="A server to which the protector's own encoder may send texts."
+    ),
+]
 
 
 def named_concepts(

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from sfumato.arrays import whole_number
-from sfumato.cli.options import LedgerOption, SecretOption, open_ledger, open_secret
+from sfumato.cli.options import AllowRemoteOption, LedgerOption, SecretOption, open_ledger, open_secret
 from sfumato.cli.output import JsonOption, checked_output, console, progress, results_folder, write_json
 from sfumato.embedders import load_embedder
 from sfumato.errors import InputError
@@ -68,7 +68,7 @@ def _plain(
 
 def _choose(
     source: str, protector: Path | None, mechanism: str | None, embedder: str | None,
-    epsilon: float | None, noise_ratio: float | None, keep: str | None,
+    epsilon: float | None, noise_ratio: float | None, keep: str | None, allow_remote: list[str] | None,
 ) -> tuple[Protector, Calibrated | None]:  # fmt: skip
     if (protector is None) == (mechanism is None):
         raise InputError("Give either --protector DIR or --mechanism NAME.")
@@ -80,9 +80,7 @@ def _choose(
     if len(asked) > 1:
         raise InputError(f"Give one of --epsilon, --noise-ratio and --keep. Found {' and '.join(asked)}.")
     if protector is not None:
-        made = load_protector(protector)
-        if embedder is not None:
-            made.embedder = embedder
+        made = load_protector(protector, embedder=embedder, allow_remote=allow_remote or ())
         if epsilon is not None or noise_ratio is not None:
             made = scaled(made, epsilon=epsilon, noise_ratio=noise_ratio)
     else:
@@ -188,6 +186,7 @@ def command(
     only_matching: Annotated[
         bool, typer.Option(help="No noise for texts without the concept (which then shows).")
     ] = False,
+    allow_remote: AllowRemoteOption = None,
     secret: SecretOption = None,
     ledger: LedgerOption = None,
     ceiling: Annotated[
@@ -222,8 +221,9 @@ def command(
             "--engine": None if engine == "processes" else engine,
         })  # fmt: skip
     made, found = _choose(
-        source if whole else str(jobs[0][0]), protector, mechanism, embedder, epsilon, noise_ratio, keep
-    )
+        source if whole else str(jobs[0][0]), protector, mechanism, embedder, epsilon, noise_ratio, keep,
+        allow_remote,
+    )  # fmt: skip
     made = replace(
         made, tenant=tenant, collection=collection, only_matching=only_matching or made.only_matching
     )

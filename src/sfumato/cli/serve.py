@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from sfumato.cli.options import AllowRemoteOption
 from sfumato.cli.output import console
 from sfumato.errors import InputError, MissingPackageError
 from sfumato.saving import load_protector
@@ -36,8 +37,9 @@ def command(
     ] = "",
     upstream_model: Annotated[str, typer.Option(help="The model's name on the upstream.")] = "",
     upstream_key_variable: Annotated[
-        str, typer.Option(help="The environment variable with the upstream's key.")
-    ] = "OPENAI_API_KEY",
+        str, typer.Option(help="The environment variable with the upstream's key; its host's if not said.")
+    ] = "",
+    allow_remote: AllowRemoteOption = None,
     same_encoder: Annotated[
         bool, typer.Option(help="The upstream serves the encoder that the protector was learned for.")
     ] = False,
@@ -68,7 +70,7 @@ def command(
         if find_spec(package) is None:
             raise MissingPackageError(package, "serve", "for the gateway")
     if new_key is not None:
-        _make_key(new_key, keys, protector, ceiling)
+        _make_key(new_key, keys, protector, ceiling, allow_remote)
         return
     if protector is None:
         raise InputError("Say what protects the vectors: --protector DIR.")
@@ -76,7 +78,8 @@ def command(
 
     settings = GatewaySettings(
         protector=protector, host=host, port=port, upstream=upstream, upstream_model=upstream_model,
-        upstream_key_variable=upstream_key_variable, same_encoder=same_encoder, keys=keys, state=state,
+        upstream_key_variable=upstream_key_variable, allow_remote=",".join(allow_remote or []),
+        same_encoder=same_encoder, keys=keys, state=state,
         ceiling=ceiling, tls_cert=tls_cert, tls_key=tls_key, workers=workers, threads=threads,
         max_waiting=max_waiting, max_batch=max_batch, max_bytes=max_bytes, max_characters=max_characters,
         timeout=timeout, read_timeout=read_timeout, console=page,
@@ -85,13 +88,16 @@ def command(
     _serve(settings)
 
 
-def _make_key(tenant: str, keys: Path | None, protector: Path | None, ceiling: float | None) -> None:
+def _make_key(
+    tenant: str, keys: Path | None, protector: Path | None, ceiling: float | None,
+    allow_remote: list[str] | None,
+) -> None:  # fmt: skip
     from sfumato.server.keys import new_key
 
     if keys is None:
         raise InputError("Say where the key goes: --keys FILE.")
     if protector is not None:
-        load_protector(protector)
+        load_protector(protector, allow_remote=allow_remote or ())
     made = new_key(keys, tenant, protector=protector, ceiling=ceiling)
     screen = console()
     screen.print(f"Key of {tenant}, shown this once; {keys} holds only its hash:", highlight=False)
@@ -101,9 +107,9 @@ def _make_key(tenant: str, keys: Path | None, protector: Path | None, ceiling: f
 def _check(settings: Any) -> None:
     """Refuse in one line what a worker could only refuse with a long one."""
     from sfumato.server.keys import read_keys
-    from sfumato.server.tenants import open_state
+    from sfumato.server.tenants import open_protector, open_state
 
-    found = load_protector(settings.protector)
+    found = open_protector(settings, settings.protector)
     if settings.ceiling is not None and not found.guarantee.is_private:
         raise InputError("This protector promises nothing, so no release fits under a ceiling. Leave it out.")
     if settings.keys is not None and not read_keys(settings.keys).digests:

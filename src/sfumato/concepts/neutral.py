@@ -17,6 +17,9 @@ from sfumato.arrays import whole_number
 from sfumato.concepts.base import Span
 from sfumato.errors import ParameterError
 
+MOST_COPIES = 1024
+"""Most neutral copies of one text."""
+
 
 @dataclass(frozen=True, slots=True)
 class Mention:

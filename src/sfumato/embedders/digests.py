@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -34,6 +35,13 @@ def folder_digest(folder: Path) -> str:
         if file.suffix in _ENDINGS and not hidden and file.is_file():
             digest.update(f"{file_digest(file)} {place.as_posix()}\n".encode())
     return digest.hexdigest()
+
+
+def package_folder(module: str) -> Path | None:
+    """The folder of an installed package, found without importing it: its code is run by nobody."""
+    found = importlib.util.find_spec(module)
+    places = None if found is None else found.submodule_search_locations
+    return Path(next(iter(places))) if places else None
 
 
 def require_published(folder: Path, published: Mapping[str, str], package: str) -> None:

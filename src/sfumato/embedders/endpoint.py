@@ -15,6 +15,8 @@ from email.utils import parsedate_to_datetime
 from threading import Event
 from typing import Any, NamedTuple
 
+from sfumato.embedders.remote import OPENAI
+from sfumato.embedders.remote import key_variable as _variable_of
 from sfumato.errors import EndpointError as EndpointError
 from sfumato.errors import InputError
 from sfumato.version import __version__
@@ -27,7 +29,7 @@ _HINTS = {
         (301, 302, 303, 307, 308), "It redirects, which is not followed: name the final address."
     ),
     400: "The server refused the request: a text may be too long for the model, or the model's name wrong.",
-    401: "The key was refused: check the environment variable.",
+    401: "The key was refused, or there is none: check the environment variable {variable}.",
     403: "The key may not use this model.",
     404: "There is no such model or address.",
     413: "The request was too large: use a smaller `batch`.",
@@ -59,14 +61,14 @@ class Poster:
         self,
         address: str,
         *,
-        key_variable: str,
-        key_required: bool,
+        key_variable: str | None,
         timeout: float,
         retries: int,
         longest_wait: float,
     ) -> None:
         self.address = address
-        self._key_variable, self._key_required = key_variable, key_required
+        self._key_variable = key_variable or _variable_of(address)
+        self._key_required = address.startswith(f"{OPENAI}/")
         self._timeout, self._retries, self._longest_wait = timeout, retries, longest_wait
         self._opener = urllib.request.build_opener(_Refused)
 
@@ -84,6 +86,7 @@ class Poster:
                 break
         times = "once" if tried == 0 else f"{tried + 1} times"
         hint = _HINTS.get(made.status or 0, "Check the address, or try later.")
+        hint = hint.format(variable=self._key_variable)
         raise EndpointError(
             f"{self.address} failed {where} ({made.failure}, tried {times}). {hint}", made.status
         )

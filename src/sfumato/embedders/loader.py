@@ -14,11 +14,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 from inspect import signature
 from pathlib import Path
 from typing import Any
 
 from sfumato.embedders.base import Embedder
+from sfumato.embedders.remote import OPENAI, require_consent
 from sfumato.errors import ParameterError
 from sfumato.files import PathLike
 from sfumato.registry import Entry, Registry
@@ -67,14 +69,24 @@ EMBEDDERS: Registry[Embedder] = Registry(
 _VECTORS = (".npy", ".npy.gz", ".parquet")
 
 
-def load_embedder(spec: PathLike, *, cache: PathLike | None = None, **options: Any) -> Embedder:
+def load_embedder(
+    spec: PathLike,
+    *,
+    cache: PathLike | None = None,
+    allow_remote: Collection[str] | None = None,
+    **options: Any,
+) -> Embedder:
     """Return the embedder that `spec` names, as in the table above; `options` go to its constructor.
 
     Args:
         spec: A registered name, a path, or a name and what it needs, such as "openai:MODEL@URL".
         cache: A file in which raw vectors are kept, so that no text is embedded twice.
+        allow_remote: For a name out of a saved folder: the hosts that texts may be sent to; None where the
+            user gave the name himself.
         options: Such as device="cpu" or allow_download=True.
     """
+    if allow_remote is not None:
+        refuse_remote(os.fspath(spec), allow_remote)
     name, arguments, given = _parsed(os.fspath(spec))
     kind: Any = EMBEDDERS.get(name)
     try:
@@ -87,6 +99,21 @@ def load_embedder(spec: PathLike, *, cache: PathLike | None = None, **options: A
     from sfumato.embedders.cache import CachedEmbedder
 
     return CachedEmbedder(made, cache)
+
+
+def refuse_remote(spec: str, allowed: Collection[str]) -> None:
+    """Refuse a name out of a saved folder that stands for a server which the user did not allow."""
+    address = remote_address(spec)
+    if address is not None:
+        require_consent(address, allowed)
+
+
+def remote_address(spec: str) -> str | None:
+    """The address to which an embedder of that name sends texts; None where they stay on this machine."""
+    name, colon, rest = spec.partition(":")
+    if name != "openai" or not colon:
+        return None
+    return str(_with_argument(name, rest)[2].get("base_url", OPENAI))
 
 
 def _parsed(spec: str) -> tuple[str, list[str], dict[str, Any]]:

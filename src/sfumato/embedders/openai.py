@@ -1,7 +1,8 @@
 """Any endpoint that speaks the OpenAI embeddings protocol, with nothing but the standard library.
 
-Texts go to the address that was given, and nowhere else: redirects are refused. The key is read from an
-environment variable at each request and kept nowhere. No error shows a text, a key or what the server wrote.
+Texts go to the address that was given, and nowhere else: redirects are refused. The key is read from the
+environment variable of that host at each request and kept nowhere. No error shows a text, a key or what the
+server wrote.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from threading import Event
 from typing import Any
-from urllib.parse import urlsplit
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 from sfumato.arrays import finite_number, whole_number
 from sfumato.embedders.base import OnBatch
 from sfumato.embedders.endpoint import EndpointError, Poster
+from sfumato.embedders.remote import OPENAI, checked_address
 from sfumato.embedders.texts import checked_texts, unit_rows
 from sfumato.errors import ParameterError
 
-OPENAI = "https://api.openai.com/v1"
 _CHARACTERS = 200_000
 
 
@@ -38,7 +38,8 @@ class OpenAIEndpoint:
     Args:
         model: The model's name on that server.
         base_url: The address before `/embeddings`.
-        key_variable: The environment variable that holds the key; without one, no key is sent.
+        key_variable: The environment variable that holds the key, which is not sent where there is none;
+            OPENAI_API_KEY is for https://api.openai.com alone, SFUMATO_KEY_MY_HOST is for my.host.
         dim: The dimension to expect; found out with one request for the text "dimension" when None.
         dimensions: The dimension to ask for, where the model can shorten its vectors.
         batch: The most texts in one request.
@@ -53,7 +54,7 @@ class OpenAIEndpoint:
         model: str,
         *,
         base_url: str = OPENAI,
-        key_variable: str = "OPENAI_API_KEY",
+        key_variable: str | None = None,
         dim: int | None = None,
         dimensions: int | None = None,
         batch: int = 128,
@@ -64,14 +65,13 @@ class OpenAIEndpoint:
     ) -> None:
         if not isinstance(model, str) or not model:
             raise ParameterError("`model` must be the model's name on the server. Found none.")
-        self._model, self._base = model, _checked_address(base_url)
+        self._model, self._base = model, checked_address(base_url)
         self._dimensions = None if dimensions is None else whole_number(dimensions, "dimensions", 1, 1 << 16)
         self._batch = whole_number(batch, "batch", 1, 2048)
         self._workers = whole_number(workers, "workers", 1, 64)
         self._poster = Poster(
             f"{self._base}/embeddings",
             key_variable=key_variable,
-            key_required=self._base == OPENAI,
             timeout=finite_number(timeout, "timeout", 0.001, 3600.0),
             retries=whole_number(retries, "retries", 0, 100),
             longest_wait=finite_number(longest_wait, "longest_wait", 0.0, 86400.0),
@@ -107,15 +107,6 @@ class OpenAIEndpoint:
         where = f"for rows {first} to {first + len(texts) - 1}"
         answer = self._poster.post(json.dumps(body).encode(), where, stop)
         return _vectors(answer, len(texts), self.dim, f"{self._poster.address} answered {where}")
-
-
-def _checked_address(address: str) -> str:
-    parts = urlsplit(address if isinstance(address, str) else "")
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
-        raise ParameterError("`base_url` must read like https://host/v1. Found something else.")
-    if "@" in parts.netloc:
-        raise ParameterError("`base_url` must not hold a name or password. Put the key in the environment.")
-    return address.rstrip("/")
 
 
 def _parts(texts: list[str], most: int) -> Iterator[tuple[int, int]]:

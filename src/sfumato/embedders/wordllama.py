@@ -7,16 +7,14 @@ files are read directly, and the package is never imported.
 from __future__ import annotations
 
 import importlib
-import importlib.util
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.embedders.base import OnBatch
-from sfumato.embedders.digests import require_published
+from sfumato.embedders.digests import package_folder, require_published
 from sfumato.embedders.texts import checked_texts, unit_rows
 from sfumato.errors import MissingPackageError
 
@@ -43,10 +41,9 @@ class WordLlama:
     def __init__(self) -> None:
         from safetensors.numpy import load_file
 
-        found = importlib.util.find_spec("wordllama")
-        if found is None or not found.submodule_search_locations:
+        folder = package_folder("wordllama")
+        if folder is None:
             raise MissingPackageError("wordllama", "wordllama", "for the embedder `wordllama`")
-        folder = Path(found.submodule_search_locations[0])
         require_published(folder, PUBLISHED, "wordllama")
         # Half-precision weights add up exactly in float64, in any order.
         self._weights = load_file(folder / _WEIGHTS)["embedding.weight"].astype(np.float64)

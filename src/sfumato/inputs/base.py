@@ -15,6 +15,8 @@ Spans = list[tuple[int, int, str]]
 """(start, end, label) in characters, start inclusive and end exclusive, in the order of the file."""
 Vectors = NDArray[np.float32] | NDArray[np.float64]
 Need = Literal["text", "embedding"]
+LARGEST_BATCH = 1 << 27
+"""About how many bytes of a file come at once, however many rows were asked for."""
 
 
 @dataclass(frozen=True, slots=True)

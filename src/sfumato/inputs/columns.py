@@ -1,10 +1,10 @@
-"""Files made of columns: Parquet by record batch, and .npy arrays by block of rows."""
+"""Rows made of columns: Arrow batches, and .npy arrays by block of rows."""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from sfumato.errors import InputError, VectorError
 from sfumato.files import PathLike
-from sfumato.inputs.base import Batch, Need, Spans, Vectors, checked_spans
+from sfumato.inputs.base import LARGEST_BATCH, Batch, Spans, Vectors, checked_spans
 from sfumato.inputs.lines import open_binary
 
-# Column chunks are read through a window of this size, whatever their own.
+OWN_FIELDS = ("text", "spans", "embedding")
 _WINDOW = 1 << 20
-_OWN_FIELDS = ("text", "spans", "embedding")
+_WIDEST = 1 << 20
 
 
 def require_start(file: Path, rows: int, start: int) -> None:
@@ -27,61 +27,6 @@ def require_start(file: Path, rows: int, start: int) -> None:
         raise InputError(
             f"`{file}` cannot be read from row {start} on: it has {rows}. Check that it is whole."
         )
-
-
-def open_parquet(file: Path) -> Any:
-    """Open a Parquet file, to be closed by the caller."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        return pq.ParquetFile(file, pre_buffer=False, buffer_size=_WINDOW)
-    except pa.ArrowException:
-        raise InputError(f"`{file}` is not a Parquet file, or it is damaged. Make it again.") from None
-
-
-def read_parquet(
-    file: Path, size: int, start: int, need: Need | None, columns: Collection[str] | None
-) -> Iterator[Batch]:
-    """Yield the rows of a Parquet file from `start` on; row groups before it are not read."""
-    import pyarrow as pa
-
-    with open_parquet(file) as opened:
-        wanted = _wanted(file, opened.schema_arrow, need, columns)
-        require_start(file, opened.metadata.num_rows, start)
-        groups: list[int] = []
-        row = 0
-        for group in range(opened.num_row_groups):
-            rows = opened.metadata.row_group(group).num_rows
-            if groups or row + rows > start:
-                groups.append(group)
-            else:
-                row += rows
-        width: int | None = None
-        try:
-            for part in opened.iter_batches(size, row_groups=groups, columns=wanted) if groups else ():
-                skipped, row = max(0, min(start - row, len(part))), row + len(part)
-                part = part.slice(skipped)
-                if len(part):
-                    batch = as_batch(file, part, row - len(part), width)
-                    width = None if batch.vectors is None else batch.vectors.shape[1]
-                    yield batch
-        except pa.ArrowException:
-            raise InputError(f"`{file}` is damaged after row {row}. Make it again.") from None
-
-
-def _wanted(file: Path, schema: Any, need: Need | None, columns: Collection[str] | None) -> list[str]:
-    """The columns to read, after a look at the schema."""
-    found = [name for name in ("text", "embedding") if name in schema.names and need in (None, name)]
-    if not found:
-        asked = f"a `{need}` column" if need else "a `text` or an `embedding` column"
-        raise InputError(f"`{file}` has to have {asked}. Found {len(schema.names)} others. Rename one.")
-    missing = sorted(set(columns or ()) - set(schema.names))
-    if missing:
-        raise InputError(f"`{file}` has no column `{missing[0]}`. Name one that it has.")
-    others = [name for name in schema.names if name not in _OWN_FIELDS and name in (columns or schema.names)]
-    spans = ["spans"] if "text" in found and "spans" in schema.names else []
-    return found + spans + ([] if columns is not None and not columns else others)
 
 
 def as_batch(file: PathLike, part: Any, row: int, width: int | None = None) -> Batch:
@@ -93,7 +38,7 @@ def as_batch(file: PathLike, part: Any, row: int, width: int | None = None) -> B
         marked = zip(itertools.count(row), _values(file, part.column("spans"), row), texts, strict=False)
         spans = [checked_spans(found, text, f"Row {i} of `{file}`") for i, found, text in marked]
     vectors = _vectors(file, part.column("embedding"), row, width) if "embedding" in names else None
-    columns = {name: _values(file, part.column(name), row) for name in names if name not in _OWN_FIELDS}
+    columns = {name: _values(file, part.column(name), row) for name in names if name not in OWN_FIELDS}
     return Batch(row, texts, spans, vectors, columns)
 
 
@@ -184,6 +129,7 @@ def read_npy(file: Path, zipped: bool, size: int, start: int) -> Iterator[Batch]
             yield from _mapped(file, size, start)
             return
         line = width * kind.itemsize
+        size = max(1, min(size, LARGEST_BATCH // line))
         skip = start * line
         while skip > 0 and (block := handle.read(min(skip, _WINDOW))):
             skip -= len(block)
@@ -203,6 +149,7 @@ def _mapped(file: Path, size: int, start: int) -> Iterator[Batch]:
         array = None
     if array is None:
         raise InputError(f"`{file}` is shorter than its header says. Make it again.")
+    size = max(1, min(size, LARGEST_BATCH // (array.shape[1] * array.dtype.itemsize)))
     for row in range(start, len(array), size):
         yield Batch(row, vectors=_native(array[row : row + size]))
 
@@ -231,6 +178,6 @@ def _header(file: Path, handle: BinaryIO) -> tuple[tuple[int, int], bool, np.dty
             f"`{file}` has to hold an (n, d) array with rows and columns. "
             f"Found the shape ({', '.join(map(str, shape))}{',' * (len(shape) == 1)}). Reshape it."
         )
-    if math.prod(shape) * kind.itemsize >= 1 << 63:
+    if math.prod(shape) * kind.itemsize >= 1 << 63 or shape[1] > _WIDEST:
         raise InputError(f"`{file}` has a header with an impossible size. Save it with numpy.save.")
     return (shape[0], shape[1]), by_column, kind

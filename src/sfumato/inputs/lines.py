@@ -20,7 +20,7 @@ from sfumato.inputs.base import Spans, checked_spans, encodable
 
 Line = tuple[int, str]
 
-_LONGEST = 1 << 26
+_LONGEST = 1 << 24
 
 
 class Record(NamedTuple):
@@ -29,6 +29,8 @@ class Record(NamedTuple):
     text: str
     spans: Spans | None
     others: dict[str, Any]
+    size: int = 0
+    """Characters of the lines it was made of."""
 
 
 def open_binary(file: Path, zipped: bool) -> BinaryIO:
@@ -52,14 +54,18 @@ def lines(file: Path, zipped: bool) -> Iterator[Line]:
             if b"\0" in raw:
                 wrong = "holds binary data"
             elif len(raw) >= _LONGEST:
-                wrong = f"is longer than {_LONGEST >> 20} MiB"
+                raise _too_long(file, number)
             if wrong:
                 raise InputError(f"Line {number} of `{file}` {wrong}. Save the file as plain UTF-8 text.")
             yield number, text.removesuffix("\n").removesuffix("\r")
 
 
+def _too_long(file: Path, number: int) -> InputError:
+    return InputError(f"Line {number} of `{file}` makes a row of more than {_LONGEST >> 20} MiB. Split it.")
+
+
 def _txt(file: Path, found: Iterable[Line]) -> Iterator[Record]:
-    return (Record(line, None, {}) for _, line in found)
+    return (Record(line, None, {}, len(line)) for _, line in found)
 
 
 def _jsonl(file: Path, found: Iterable[Line]) -> Iterator[Record]:
@@ -76,7 +82,7 @@ def _jsonl(file: Path, found: Iterable[Line]) -> Iterator[Record]:
         text, spans = record.pop("text"), None
         if "spans" in record:
             spans = checked_spans(record.pop("spans"), text, f"Line {number} of `{file}`")
-        yield Record(text, spans, record)
+        yield Record(text, spans, record, len(line))
 
 
 def _wrong_record(record: Any) -> str:
@@ -93,11 +99,23 @@ def _wrong_record(record: Any) -> str:
 def _csv(file: Path, found: Iterable[Line]) -> Iterator[Record]:
     # The limit holds for the whole process and its default is 128 kB a field: it is only ever raised.
     csv.field_size_limit(max(csv.field_size_limit(), _LONGEST))
-    rows = csv.reader((line + "\n" for _, line in found), strict=True)
+    taken = 0
+
+    def fed() -> Iterator[str]:
+        nonlocal taken
+        for number, line in found:
+            # Fields in quotes may span lines, and a record any number of those.
+            taken += len(line) + 1
+            if taken > _LONGEST:
+                raise _too_long(file, number)
+            yield line + "\n"
+
+    rows = csv.reader(fed(), strict=True)
 
     def values() -> Iterator[tuple[int, list[str] | None]]:
+        nonlocal taken
         while True:
-            row = None
+            row, taken = None, 0
             try:
                 row = next(rows)
             except StopIteration:
@@ -133,7 +151,7 @@ def _named(file: Path, rows: Iterable[tuple[int, list[str] | None]]) -> Iterator
             names = row
         elif len(row) == len(names):
             fields = dict(zip(names, row, strict=True))
-            yield Record(fields.pop("text"), None, fields)
+            yield Record(fields.pop("text"), None, fields, sum(map(len, row)))
         elif row:
             raise InputError(
                 f"Line {number} of `{file}` has to have {len(names)} fields. Found {len(row)}. Correct it."

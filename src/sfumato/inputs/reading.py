@@ -22,9 +22,13 @@ from pathlib import Path
 
 from sfumato.errors import InputError, ParameterError
 from sfumato.files import PathLike
-from sfumato.inputs.base import Batch, Need
-from sfumato.inputs.columns import npy_shape, open_parquet, read_npy, read_parquet, require_start
+from sfumato.inputs.base import LARGEST_BATCH, Batch, Need
+from sfumato.inputs.columns import npy_shape, read_npy, require_start
 from sfumato.inputs.lines import RECORDS, Record, lines, open_binary
+from sfumato.inputs.parquet import open_parquet, read_parquet
+
+# A character may take four bytes.
+_MOST_CHARACTERS = LARGEST_BATCH // 4
 
 
 def read(
@@ -39,7 +43,7 @@ def read(
 
     Args:
         path: The file; its ending says how it is read.
-        batch: The most rows that come at once.
+        batch: The most rows that come at once; fewer do where rows are very large.
         start: The first row wanted, to go on where an earlier run stopped.
         need: Read "text" or "embedding" only and refuse a file without; None takes what there is.
         columns: The other columns wanted; None takes all of them.
@@ -141,6 +145,18 @@ def _guarded(file: Path, batches: Iterator[Batch], start: int) -> Iterator[Batch
         raise InputError(f"`{file}` holds no rows. Give a file with at least one.")
 
 
+def _up_to(records: Iterator[Record], size: int) -> list[Record]:
+    """The next records: so many, or fewer where they are long."""
+    rows: list[Record] = []
+    taken = 0
+    for record in records:
+        rows.append(record)
+        taken += record.size
+        if len(rows) == size or taken >= _MOST_CHARACTERS:
+            break
+    return rows
+
+
 def _gathered(
     file: Path, records: Iterator[Record], size: int, start: int, columns: Collection[str] | None
 ) -> Iterator[Batch]:
@@ -148,7 +164,7 @@ def _gathered(
     passed = sum(1 for _ in itertools.islice(records, start))
     require_start(file, passed, start)
     row = start
-    while rows := list(itertools.islice(records, size)):
+    while rows := _up_to(records, size):
         names = dict.fromkeys(name for record in rows for name in record.others)
         wanted = names if columns is None else [name for name in columns if name != "text"]
         missing = [name for name in wanted if name not in names]

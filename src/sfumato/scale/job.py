@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 from sfumato.errors import InputError
 from sfumato.inputs import Batch
 from sfumato.inputs.columns import as_batch
+from sfumato.inputs.parquet import record_batches
 from sfumato.scale.parts import differing, require_same
 from sfumato.scale.places import Folder, folder
 from sfumato.scale.recipe import Recipe
@@ -79,7 +80,7 @@ def first_rows(source: Folder, rows: int) -> Batch:
         with source.open(name) as handle:
             opened = pq.ParquetFile(handle)
             columns = [each for each in ("text", "spans", "embedding") if each in opened.schema_arrow.names]
-            for batch in opened.iter_batches(rows, columns=columns):
+            for batch in record_batches(name, handle, opened, rows, range(opened.num_row_groups), columns):
                 return as_batch(name, batch, 0)
     raise InputError(f"{source.address} has no rows. Nothing was released.")
 

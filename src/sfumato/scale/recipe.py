@@ -8,8 +8,10 @@ from __future__ import annotations
 import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from sfumato.accounting import Ledger, Secret
+from sfumato.embedders.loader import remote_address
 from sfumato.errors import InputError
 from sfumato.protector import Protector
 from sfumato.saving import load_protector, save_protector
@@ -37,6 +39,8 @@ class Recipe:
     ceiling: float | None = None
     tenant: str = ""
     collection: str = ""
+    remote: tuple[str, ...] = ()
+    """The host that its encoder sends texts to, which whoever packed it allowed."""
 
     @classmethod
     def of(
@@ -57,7 +61,8 @@ class Recipe:
             save_protector(protector, folder)
             files = tuple((path.name, path.read_bytes()) for path in sorted(folder.iterdir()))
         names = {"tenant": protector.tenant, "collection": protector.collection}
-        made = cls(files, protector.settings_digest(), secret, ledger, ceiling, **names)
+        remote = _remote(protector)
+        made = cls(files, protector.settings_digest(), secret, ledger, ceiling, remote=remote, **names)
         if made.open().settings_digest() != made.digest:
             raise InputError("The protector does not come back the same after saving. It cannot travel.")
         return made
@@ -69,9 +74,15 @@ class Recipe:
             folder.mkdir()
             for name, content in self.files:
                 (folder / name).write_bytes(content)
-            made = load_protector(folder)
+            made = load_protector(folder, allow_remote=self.remote)
         secret = None if self.secret is None else read_secret(self.secret)
         ledger = None
         if self.ledger is not None and secret is not None:
             ledger = Ledger(self.ledger, secret=secret, ceiling=self.ceiling)
         return replace(made, secret=secret, ledger=ledger, tenant=self.tenant, collection=self.collection)
+
+
+def _remote(protector: Protector) -> tuple[str, ...]:
+    named = protector.embedder
+    address = None if named is None else remote_address(named if isinstance(named, str) else named.name)
+    return () if address is None else (urlsplit(address).hostname or "",)

@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 from threadpoolctl import threadpool_limits
 
 from sfumato.errors import ArtifactError, InputError, MissingPackageError, SfumatoError, VectorError
+from sfumato.inputs.parquet import record_batches
 from sfumato.protector import TextsMissingWarning
 from sfumato.scale.job import Job, Part
 from sfumato.scale.places import folder
@@ -96,8 +97,9 @@ class Worker:
             with self._source.open(part.source) as handle:
                 opened = pq.ParquetFile(handle, pre_buffer=False, buffer_size=_WINDOW)
                 columns = [name for name in opened.schema_arrow.names if name in wanted]
-                yield from opened.iter_batches(
-                    _batch_rows(opened.schema_arrow), list(part.groups), columns, use_threads=False
+                rows = _batch_rows(opened.schema_arrow)
+                yield from record_batches(
+                    part.source, handle, opened, rows, part.groups, columns, threads=False
                 )
         except pa.ArrowException:
             raise InputError(f"`{part.source}` is damaged. Make it again.") from None

@@ -29,7 +29,10 @@ class GatewaySettings:
     upstream: str = ""
     """Address of an OpenAI-compatible server that embeds, instead of the protector's own encoder."""
     upstream_model: str = ""
-    upstream_key_variable: str = "OPENAI_API_KEY"
+    upstream_key_variable: str = ""
+    """The environment variable with the upstream's key; the one of its host if empty."""
+    allow_remote: str = ""
+    """Hosts, with commas between them, to which the encoders that protectors name may send texts."""
     same_encoder: bool = False
     """Whether the operator vouches that the upstream serves the encoder the protector was learned for."""
     keys: Path | None = None

@@ -100,7 +100,7 @@ class Tenants:
         )
 
     def _protector(self, folder: Path) -> Protector:
-        loaded = load_protector(folder)
+        loaded = open_protector(self._settings, folder)
         name = self._encoder_name(loaded)
         if name not in self._encoders:
             self._encoders[name] = MergingEmbedder(self._encoder(loaded))
@@ -137,12 +137,18 @@ class Tenants:
         return OpenAIEndpoint(
             settings.upstream_model,
             base_url=settings.upstream,
-            key_variable=settings.upstream_key_variable,
+            key_variable=settings.upstream_key_variable or None,
             dim=protector.dim,
             timeout=settings.timeout,
             retries=2,
             longest_wait=settings.timeout / 4,
         )
+
+
+def open_protector(settings: GatewaySettings, folder: Path) -> Protector:
+    """Load a protector; its own encoder is left alone where an upstream embeds."""
+    instead = "upstream" if settings.upstream else None
+    return load_protector(folder, embedder=instead, allow_remote=settings.allow_remote.split(","))
 
 
 def open_state(folder: Path) -> Secret:

@@ -2,6 +2,7 @@
 
 Every row comes with its vector, so Chroma is never given an embedding function and never downloads a model.
 Its telemetry is turned off. The text Chroma keeps beside a vector is the metadata field `document` here.
+An encoder that a collection names, with its code and its address, is never loaded.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy as np
 from sfumato.errors import ParameterError
 from sfumato.files import PathLike
 from sfumato.stores.base import Store, StoreError, in_order
+from sfumato.stores.databases import refuse_traps
 from sfumato.stores.rows import TEXT_FIELD, Hit, Metadata, Metric, Rows, Scalar, Vectors
 
 KEY_VARIABLE = "CHROMA_API_KEY"
@@ -61,9 +63,12 @@ class Chroma(Store):
     def _existing(self) -> Any:
         errors: Any = importlib.import_module("chromadb.errors")
         try:
-            return self._client.get_collection(self.collection, embedding_function=None)
+            found = self._client.get_collection(self.collection, embedding_function=None)
         except errors.NotFoundError:
             return None
+        # On each write Chroma would make the encoders that the schema names: any model, with its code.
+        found._model.set_serialized_schema({})
+        return found
 
     def _take_over(self, metric: Metric | None) -> None:
         settings = self._collection.configuration_json
@@ -187,9 +192,11 @@ def _client(path: PathLike | None, address: str | None, tenant: str | None, data
     # Read when chromadb is imported and when a client is made.
     os.environ["ANONYMIZED_TELEMETRY"] = "False"
     chromadb: Any = importlib.import_module("chromadb")
-    settings = importlib.import_module("chromadb.config").Settings(anonymized_telemetry=False)
+    # Not from a file .env in the current folder: settings name the classes that Chroma imports.
+    settings = importlib.import_module("chromadb.config").Settings(anonymized_telemetry=False, _env_file=None)
     place = {name: value for name, value in (("tenant", tenant), ("database", database)) if value}
     if address is None:
+        refuse_traps(path or ".")
         return chromadb.PersistentClient(path=os.fspath(path or "."), settings=settings, **place)
     parts = urlsplit(address)
     if parts.scheme not in ("http", "https") or not parts.hostname:

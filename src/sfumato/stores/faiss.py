@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import struct
 from pathlib import Path
 from typing import Any, Literal
 
@@ -58,6 +59,8 @@ class Faiss(LocalStore):
             raise ParameterError(f"{self.label} has a {kind} index, not {index}. Leave it out.")
         self.kind = str(kind)
         own = checked_metric(str(saved.config.get("metric")))
+        if not _is_plain(data.tobytes(), self.kind):
+            raise ArtifactError(f"`{self.path}` is refused: its index is of another kind. Save it again.")
         loaded = None
         try:
             # A copy: a saved array may not be written to, and FAISS asks for one that may.
@@ -159,3 +162,32 @@ class Faiss(LocalStore):
     def close(self) -> None:
         """Save to the folder."""
         self.flush()
+
+
+_HEAD = struct.Struct("<4siqqq?i")
+_SIZES = (8, 4, 4, 8, 4)
+"""Bytes of a value in each list of a graph."""
+_GRAPH_ENDS = 20
+
+
+def _is_plain(data: bytes, kind: str) -> bool:
+    """Whether these are the bytes of a flat index, or of a graph over one, to the last byte.
+
+    FAISS reads other kinds as well, some of which open files that they name.
+    """
+    try:
+        place = 0
+        if kind == "hnsw":
+            if _HEAD.unpack_from(data)[0] != b"IHNf":
+                return False
+            place = _HEAD.size
+            for size in _SIZES:
+                place += 8 + size * struct.unpack_from("<Q", data, place)[0]
+            place += _GRAPH_ENDS
+        name, dim, rows, *_ = _HEAD.unpack_from(data, place)
+        place += _HEAD.size
+        values = struct.unpack_from("<Q", data, place)[0]
+    except struct.error:
+        return False
+    whole = place + 8 + 4 * values == len(data) and values == dim * rows
+    return whole and name in (b"IxF2", b"IxFI", b"IxFl")

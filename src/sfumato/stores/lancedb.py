@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.errors import ParameterError
+from sfumato.errors import ArtifactError, ParameterError
 from sfumato.files import PathLike
 from sfumato.stores.base import Store, in_order
 from sfumato.stores.rows import Hit, Metadata, Metric, Rows, Scalar, Vectors, checked_metric
 
 _METRIC = b"sfumato.metric"
+_ENCODERS = b"embedding_functions"
 _AT_ONCE = 500
 
 
@@ -66,6 +67,11 @@ class LanceDB(Store):
 
     def _take_over(self, metric: Metric | None) -> None:
         schema, types = self._table.schema, self._arrow.types
+        if _ENCODERS in (schema.metadata or {}):
+            raise ArtifactError(
+                f"{self.label} is refused: it names an encoder, which LanceDB would load, with its code, and "
+                "hand texts. Copy it without: create_table(NEW, old.to_arrow().replace_schema_metadata())."
+            )
         for role, column in (("id", self._id), ("vector", self._vector)):
             if column not in schema.names:
                 raise ParameterError(

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit, urlunsplit
 from sfumato.errors import ParameterError
 from sfumato.files import PathLike
 from sfumato.stores.base import Store, in_order
-from sfumato.stores.points import refuse_foreign_points
+from sfumato.stores.points import local_client
 from sfumato.stores.rows import Hit, Metadata, Metric, Rows, Scalar, Vectors
 
 KEY_VARIABLE = "QDRANT_API_KEY"
@@ -186,8 +186,7 @@ class Qdrant(Store):
 
 def _client(path: PathLike | None, address: str | None) -> Any:
     if path is not None:
-        refuse_foreign_points(path)
-        return importlib.import_module("qdrant_client").QdrantClient(path=os.fspath(path))
+        return local_client(path)
     parts = urlsplit(address or "")
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ParameterError("The address of a Qdrant server must read http(s)://HOST:PORT.")

@@ -6,11 +6,10 @@ import contextlib
 import json
 from threading import Event
 from typing import Any
-from urllib.parse import urlsplit
 
 from sfumato.arrays import finite_number, whole_number
 from sfumato.embedders.endpoint import EndpointError, Poster
-from sfumato.embedders.openai import OPENAI
+from sfumato.embedders.remote import OPENAI, checked_address
 from sfumato.errors import ParameterError
 
 
@@ -20,7 +19,7 @@ class Chat:
     Args:
         model: the model's name on that server.
         base_url: the address before `/chat/completions`.
-        key_variable: the environment variable that holds the key; without one, no key is sent.
+        key_variable: the environment variable that holds the key; the one of the host if not said.
         temperature: as the server understands it; the paper's 0.2.
         timeout: seconds without an answer after which a request is given up.
         retries: how often a request is tried again.
@@ -31,7 +30,7 @@ class Chat:
         model: str,
         *,
         base_url: str = OPENAI,
-        key_variable: str = "OPENAI_API_KEY",
+        key_variable: str | None = None,
         temperature: float = 0.2,
         timeout: float = 60.0,
         retries: int = 5,
@@ -39,19 +38,13 @@ class Chat:
     ) -> None:
         if not isinstance(model, str) or not model:
             raise ParameterError("`model` must be the model's name on the server. Found none.")
-        parts = urlsplit(base_url if isinstance(base_url, str) else "")
-        if parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc or parts.query:
-            raise ParameterError(
-                "`base_url` must read like https://host/v1, without a key. Found something else."
-            )
-        base = base_url.rstrip("/")
+        base = checked_address(base_url)
         self.name = f"{model}@{base}"
         self._model = model
         self._temperature = finite_number(temperature, "temperature", 0.0, 2.0)
         self._poster = Poster(
             f"{base}/chat/completions",
             key_variable=key_variable,
-            key_required=base == OPENAI,
             timeout=finite_number(timeout, "timeout", 0.001, 3600.0),
             retries=whole_number(retries, "retries", 0, 100),
             longest_wait=finite_number(longest_wait, "longest_wait", 0.0, 86400.0),

