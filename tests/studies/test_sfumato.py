@@ -112,9 +112,10 @@ def test_a_protector_is_told_from_no_protection(data, small):
     assert {row[0] for row in attacks.rows} >= {"tokens", "alignment, 1000 leaked"}
     assert len(alone.rows) == len(attacks.rows) - 1  # nothing to average without noise
     for table, finding in zip(outcome.tables, outcome.findings, strict=True):
-        assert "kept STS" in finding.ours
-        strongest = max(row[5].value for row in table.rows if not isinstance(row[5], str))
-        assert finding.same is (strongest <= 0.05 and "below" not in finding.cause)
+        most = max(row[4].value for row in table.rows if not isinstance(row[5], str))
+        assert finding.ours.startswith(f"{most:.3f} by ") and "redaction" in finding.ours
+        assert "kept over all rows: STS" in finding.ours
+        assert finding.same is None, "a figure that redaction reaches as well is no verdict"
 
 
 @pytest.mark.filterwarnings("ignore::sfumato.randomness.InsecureSeedWarning")
