@@ -15,6 +15,7 @@ from sfumato.studies.bench import Bench
 from sfumato.studies.draw import Curve, curves
 from sfumato.studies.scenes import SCENES
 from sfumato.studies.sfumato_concepts import many_concepts, what_the_floor_is
+from sfumato.studies.sfumato_losses import losses
 from sfumato.studies.sfumato_vectors import NAMES, vectors_alone
 
 EVERYTHING = (
@@ -201,6 +202,7 @@ STUDY = Study(
         *_parts("disease", "wordllama", SOME),
         *_parts("person", "wordllama", SOME),
         Part("vectors", "Vectors without their texts", vectors_alone, _needs(*NAMES)),
+        Part("losses", "What one swapped term costs", losses, _needs(*NAMES)),
         Part("floor", "What the floor is made of", what_the_floor_is, SCENES["location"][1]),
         Part("concepts", "The cost of hiding more concepts", many_concepts, SCENES["location"][1]),
     ],
