@@ -22,8 +22,8 @@ def promise(protector: Protector) -> str:
     found = protector.guarantee
     if not found.is_private:
         return (
-            "Nothing is promised: this mechanism has no differential privacy proof. It may still hide "
-            "something; only an audit can say how much."
+            "Nothing is promised: there is no differential privacy proof for all that leaves here. It may "
+            "still hide something; only an audit can say how much."
         )
     if found.metric == "bounded":
         said = (
