@@ -34,8 +34,8 @@ def promise(protector: Protector) -> str:
     else:
         said = (
             "The closer two texts are in meaning, the harder a released vector makes it to tell which of "
-            f"them it came from: the odds move by at most a factor of e to the power of {found.epsilon:.4g} times "
-            f"the {_DISTANCES[found.metric]}. Texts that are far apart may still be told apart."
+            "them it came from: the odds move by at most a factor of e to the power of "
+            f"{found.epsilon:.4g} times the {_DISTANCES[found.metric]}. Texts that are far apart may still be told apart."
         )
     return said + _conditions(protector)
 
