@@ -35,7 +35,8 @@ def promise(protector: Protector) -> str:
         said = (
             "The closer two texts are in meaning, the harder a released vector makes it to tell which of "
             "them it came from: the odds move by at most a factor of e to the power of "
-            f"{found.epsilon:.4g} times the {_DISTANCES[found.metric]}. Texts that are far apart may still be told apart."
+            f"{found.epsilon:.4g} times the {_DISTANCES[found.metric]}. Texts that are far apart may "
+            "still be told apart."
         )
     return said + _conditions(protector)
 
