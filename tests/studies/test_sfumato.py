@@ -127,3 +127,12 @@ def test_vectors_without_texts_are_released_both_ways(data, small):
     assert texts[1].value < vectors[1].value, "learned for vectors, it makes more noise"
     assert all(0.0 <= row[2].value <= 1.0 for row in table.rows)
     assert finding.same is (texts[2].value > vectors[2].value)
+
+
+@pytest.mark.filterwarnings("ignore::sfumato.randomness.InsecureSeedWarning")
+def test_what_one_swapped_term_costs_is_shown_in_nats_beside_the_worst_direction(data):
+    part = next(part for part in load_study("sfumato").parts if part.name == "losses")
+    (table,) = part.run(Setting(data, quick=True)).tables
+    (row,) = table.rows
+    epsilon, _, median, tail, worst, worst_in_l2 = (cell.value for cell in row[2:])
+    assert 0 < median <= tail <= worst and 0 < epsilon <= worst_in_l2
