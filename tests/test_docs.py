@@ -39,3 +39,47 @@ def test_the_readme_names_every_mechanism_and_both_commands():
     assert "make demo" in readme and "make test" in readme
     for name in MECHANISMS.names():
         assert MECHANISMS.get(name).__name__ in readme
+
+
+TAKEN_BACK = (
+    "can no longer be read",
+    "than from sentences with",
+    "goal met",
+    "term were not there",
+)
+
+
+def shown() -> list[Path]:
+    """What a user reads: pages but for those that quote what was taken back, and the words of the program."""
+    quoting = {"advisories.md", "CHANGELOG.md"}
+    pages = [page for page in PAGES if page.name not in quoting]
+    return [*pages, *(file for kind in ("py", "html", "js", "svg") for file in ROOT.glob(f"src/**/*.{kind}"))]
+
+
+@pytest.mark.parametrize("claim", TAKEN_BACK)
+def test_what_was_taken_back_stays_out(claim):
+    assert not [file.name for file in shown() if claim in " ".join(file.read_text().split())]
+
+
+def test_the_readme_shows_redaction_beside_ours_and_the_condition_of_its_promise():
+    results = (ROOT / "README.md").read_text().partition("## Results")[2].partition("## Limits")[0]
+    rows = [line for line in results.splitlines() if line.startswith("|")]
+    assert any("redaction" in row for row in rows) and any("guess" in row for row in rows)
+    ours = next(row for row in rows if "protector (default)" in row)
+    assert "conditional" in ours and "neutral" in ours and "may not ask" in ours
+    assert all(word in results for word in ("median", "worst", "under revision"))
+
+
+def test_every_advisory_is_listed_and_says_what_to_do():
+    page = (ROOT / "docs" / "advisories.md").read_text()
+    listed = re.findall(r"^\| \[(SFU-2026-\d{3})\]", page, flags=re.MULTILINE)
+    parts = re.split(r"^## (SFU-2026-\d{3})$", page, flags=re.MULTILINE)[1:]
+    assert listed == parts[::2] and len(set(listed)) == len(listed)
+    for part in parts[1::2]:
+        assert all(word in part for word in ("Since 0.1", "*What.*", "*Found*", "*What to do.*"))
+
+
+def test_every_test_that_the_security_page_names_is_there():
+    page = (ROOT / "SECURITY.md").read_text()
+    named = re.findall(r"`((?:[a-z]+/)?test_\w+\.py)`", page)
+    assert named and all((ROOT / "tests" / name).exists() for name in named)

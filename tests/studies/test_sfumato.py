@@ -112,9 +112,10 @@ def test_a_protector_is_told_from_no_protection(data, small):
     assert {row[0] for row in attacks.rows} >= {"tokens", "alignment, 1000 leaked"}
     assert len(alone.rows) == len(attacks.rows) - 1  # nothing to average without noise
     for table, finding in zip(outcome.tables, outcome.findings, strict=True):
-        assert "kept STS" in finding.ours
-        strongest = max(row[5].value for row in table.rows if not isinstance(row[5], str))
-        assert finding.same is (strongest <= 0.05 and "below" not in finding.cause)
+        most = max(row[4].value for row in table.rows if not isinstance(row[5], str))
+        assert finding.ours.startswith(f"{most:.3f} by ") and "redaction" in finding.ours
+        assert "kept over all rows: STS" in finding.ours
+        assert finding.same is None, "a figure that redaction reaches as well is no verdict"
 
 
 @pytest.mark.filterwarnings("ignore::sfumato.randomness.InsecureSeedWarning")
@@ -126,3 +127,12 @@ def test_vectors_without_texts_are_released_both_ways(data, small):
     assert texts[1].value < vectors[1].value, "learned for vectors, it makes more noise"
     assert all(0.0 <= row[2].value <= 1.0 for row in table.rows)
     assert finding.same is (texts[2].value > vectors[2].value)
+
+
+@pytest.mark.filterwarnings("ignore::sfumato.randomness.InsecureSeedWarning")
+def test_what_one_swapped_term_costs_is_shown_in_nats_beside_the_worst_direction(data):
+    part = next(part for part in load_study("sfumato").parts if part.name == "losses")
+    (table,) = part.run(Setting(data, quick=True)).tables
+    (row,) = table.rows
+    epsilon, _, median, tail, worst, worst_in_l2 = (cell.value for cell in row[2:])
+    assert 0 < median <= tail <= worst and 0 < epsilon <= worst_in_l2

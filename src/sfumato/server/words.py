@@ -22,20 +22,36 @@ def promise(protector: Protector) -> str:
     found = protector.guarantee
     if not found.is_private:
         return (
-            "Nothing is promised: this mechanism has no differential privacy proof. It may still hide "
-            "something; only an audit can say how much."
+            "Nothing is promised: there is no differential privacy proof for all that leaves here. It may "
+            "still hide something; only an audit can say how much."
         )
     if found.metric == "bounded":
-        return (
+        said = (
             f"From one released vector nobody can tell any two texts apart by more than a factor of "
             f"{_factor(found.epsilon)} in the odds (epsilon {found.epsilon:.4g}"
             + (f", but for a chance of {found.delta:.2g})." if found.delta else ").")
         )
-    return (
-        "The closer two texts are in meaning, the harder a released vector makes it to tell which of them it "
-        f"came from: the odds move by at most a factor of e to the power of {found.epsilon:.4g} times the "
-        f"{_DISTANCES[found.metric]}. Texts that are far apart may still be told apart."
-    )
+    else:
+        said = (
+            "The closer two texts are in meaning, the harder a released vector makes it to tell which of "
+            "them it came from: the odds move by at most a factor of e to the power of "
+            f"{found.epsilon:.4g} times the {_DISTANCES[found.metric]}. Texts that are far apart may "
+            "still be told apart."
+        )
+    return said + _conditions(protector)
+
+
+def _conditions(protector: Protector) -> str:
+    """What the promise rests on, in the same breath."""
+    said = ""
+    if protector.concepts and protector.neutral:
+        said += (
+            " Where a concept is found, the vectors are those of the neutral texts; a term that is not found "
+            "has this promise and nothing else."
+        )
+    if protector.guarantee.proof == "conditional":
+        said += " It holds under the conditions listed below."
+    return said
 
 
 def facts(tenant: Tenant) -> list[tuple[str, str]]:

@@ -15,10 +15,9 @@ from sfumato.studies.bench import Bench
 from sfumato.studies.draw import Curve, curves
 from sfumato.studies.scenes import SCENES
 from sfumato.studies.sfumato_concepts import many_concepts, what_the_floor_is
+from sfumato.studies.sfumato_losses import losses
 from sfumato.studies.sfumato_vectors import NAMES, vectors_alone
 
-GOAL_EXCESS, GOAL_KEPT = 0.05, 0.95
-NEIGHBOURS = "neighbours"
 EVERYTHING = (
     "laplace", "purkayastha", "gaussian", "projection", "sparse", "suppression", "leace", "removal",
     "random-word", "nearest-term", "quantised", "truncated", "rotation", "ironcore", "privrag",
@@ -57,9 +56,9 @@ def _strongest(setting: Setting, scene: str, model: str) -> Outcome:
             found = _attacks(bench, defence, texts)
             title = f"{bench.scene.name}, {_MODELS[model]}: {defence.label}"
             counted = [each for each in found if each.excess is not None and _name(each) not in bench.blind]
-            worst = max(counted, key=lambda each: each.excess or 0.0)
+            worst = max(counted, key=lambda each: each.released)
             tables.append(_suite(title, found, bench.blind))
-            findings.append(_goal(title, worst, bench.keeps(defence)))
+            findings.append(_reads_most(title, worst, bench.keeps(defence)))
     return Outcome(tables, findings=findings)
 
 
@@ -102,7 +101,7 @@ def _defences(title: str, bench: Bench, rows: Sequence[Row]) -> Table:
         f"{len(material.texts):,}. Token attack: network, linear and their mean, {suite.epochs} epochs on "
         f"fresh releases, {suite.copies} copies with other terms, {suite.seeds} seeds for control, floor and "
         f"protectors, one for the others. Prior {first.prior:.3f}. Clean: {clean}. "
-        "*informed*: top-1 of an attacker who knows all but the term."
+        "*informed*: top-1 of an attacker who knows all but the term and may not ask the protector."
     )
     columns = ["release", "leakage", "excess", "informed", *(f"{name} kept" for name in bench.measures)]
     return Table(f"{title}: what leaks and what is kept", columns, table, note)
@@ -132,28 +131,15 @@ def _suite(title: str, attacks: Sequence[Leakage | AttackRow], blind: set[str]) 
     )
 
 
-def _goal(title: str, worst: Leakage | AttackRow, keeps: dict[str, Utility]) -> Finding:
-    excess = worst.excess
-    kept = {name: each.kept or 0.0 for name, each in keeps.items()}
-    low, high = worst.interval or (float("nan"), float("nan"))
-    ours = f"{excess:.1%} [{low:.1%}, {high:.1%}] by {_name(worst)}" if excess is not None else "undefined"
-    gold = {name: value for name, value in kept.items() if name != NEIGHBOURS} or kept
-    met = excess is not None and excess <= GOAL_EXCESS and min(gold.values()) >= GOAL_KEPT
-    short = [name for name, value in gold.items() if value < GOAL_KEPT]
-    causes = []
-    if excess is not None and excess > GOAL_EXCESS:
-        causes.append("the strongest attack still reads above the floor")
-    if short:
-        causes.append(
-            f"{', '.join(short)} below {GOAL_KEPT:.0%}: the noise that covers missed terms costs it"
-        )
+def _reads_most(title: str, worst: Leakage | AttackRow, keeps: dict[str, Utility]) -> Finding:
+    kept = ", ".join(f"{name} {each.kept or 0.0:.1%}" for name, each in keeps.items())
     return Finding(
         title,
-        "strongest attack: excess at most 5 %, at least 95 % of use kept (neighbours where there is no gold)",
-        "goal",
-        ours + "; kept " + ", ".join(f"{name} {value:.1%}" for name, value in kept.items()),
-        met,
-        "; ".join(causes),
+        "what the attack that reads most names, beside redaction and guessing; no verdict",
+        "–",
+        f"{worst.released:.3f} by {_name(worst)} (clean {worst.control:.3f}, redaction {worst.floor:.3f}, "
+        f"guess {worst.prior:.3f}); kept over all rows: {kept}",
+        None,
     )
 
 
@@ -182,7 +168,7 @@ def _picture(title: str, name: str, bench: Bench, rows: Sequence[Row]) -> Figure
         lines,
         title=title,
         x_label=f"share of clean {measure} kept",
-        y_label="excess leakage (0: as if the term were not there)",
+        y_label="excess leakage (0: what redaction leaves)",
         x_range=(0.0, 1.0),
         y_range=(-0.5, 1.0),
     )
@@ -216,6 +202,7 @@ STUDY = Study(
         *_parts("disease", "wordllama", SOME),
         *_parts("person", "wordllama", SOME),
         Part("vectors", "Vectors without their texts", vectors_alone, _needs(*NAMES)),
+        Part("losses", "What one swapped term costs", losses, _needs(*NAMES)),
         Part("floor", "What the floor is made of", what_the_floor_is, SCENES["location"][1]),
         Part("concepts", "The cost of hiding more concepts", many_concepts, SCENES["location"][1]),
     ],

@@ -189,7 +189,9 @@ async function look() {
     const found = await ask("/console/try", { text: by("text").value, factor: step.factor });
     const kept = found.after.filter((row) => row.kept).length;
     by("overlap").textContent = `${kept} of ${found.after.length} neighbours are the same.` +
-      (found.matched ? " A concept was found in the sentence: neutral texts were embedded in its place." : "");
+      (found.matched
+        ? " A concept was found in the sentence: neutral texts were embedded in its place."
+        : " No concept was found in the sentence: noise is all that it has.");
     by("before").replaceChildren(...hits(found.before, false));
     by("after").replaceChildren(...hits(found.after, true));
     by("read-clean").replaceChildren(...chips(found.read_clean));
