@@ -77,9 +77,14 @@ def _misplaced(released: Vectors, material: Material, asked: Rows, others: Rows)
         return f"{elsewhere} of {len(asked)} texts find their own vector in another row"
     for shift in _SHIFTS:
         inside = (rows + shift >= 0) & (rows + shift < len(released))
-        gain = np.vecdot(clean[inside], unit_rows(released[rows[inside] + shift])) - own[inside]
+        moved = released[rows[inside] + shift]
+        gain = np.vecdot(clean[inside], unit_rows(moved)) - own[inside]
         if len(gain) > 2 and gain.mean() > _SIGMAS * gain.std(ddof=1) / math.sqrt(len(gain)):
-            return f"they fit the texts better when moved by {abs(shift)}"
+            # Vectors that were turned lie anywhere; then only neighbours say which row is whose.
+            texts = _alike(material.clean[asked[inside]][:_COMPARED])
+            here, there = (_alike(each[:_COMPARED]) for each in (released[rows[inside]], moved))
+            if _agreement(texts, there) > _agreement(texts, here):
+                return f"they fit the texts better when moved by {abs(shift)}"
     return ""
 
 
@@ -88,9 +93,14 @@ def _keeps_neighbours(stored: Vectors, clean: Vectors, rng: np.random.Generator)
     rows = rng.permutation(len(clean))[:_COMPARED]
     wanted, found = (_alike(each[rows]) for each in (clean, stored))
     orders = [rng.permutation(len(rows)) for _ in range(_SHUFFLES)]
-    by_chance = np.array([(wanted * found[np.ix_(order, order)]).mean() for order in orders])
-    own = (wanted * found).mean()
+    by_chance = np.array([_agreement(wanted, found[np.ix_(order, order)]) for order in orders])
+    own = _agreement(wanted, found)
     return bool(own > by_chance.max() and own - by_chance.mean() > _SIGMAS * by_chance.std())
+
+
+def _agreement(one: Floats, other: Floats) -> float:
+    """The correlation of two tables of cosines."""
+    return float((one * other).sum() / max(float(np.linalg.norm(one) * np.linalg.norm(other)), 1e-300))
 
 
 def _alike(vectors: Vectors) -> Floats:
