@@ -20,6 +20,9 @@ from sfumato.attacks.likelihood import ROUNDING
 from sfumato.errors import InputError
 from sfumato.randomness import generator
 
+# Guesses share no stream with whatever made the texts from the same seed.
+_STREAM = 1 << 49
+
 Ask = Callable[[list[str]], Any]
 """Texts of the attacker's own in, their `(n, d)` releases out."""
 
@@ -43,7 +46,7 @@ def name_by_asking(
     # One call for all, each sentence once: an encoder may round a text otherwise in another batch.
     asked = list(dict.fromkeys(text for each in candidates for text in each))
     answers = dict(zip(asked, np.asarray(ask(asked), np.float64), strict=True))
-    rng = generator(seed)
+    rng = generator(_STREAM + seed)
     named = np.zeros(len(releases), np.intp)
     for row, (release, sentences) in enumerate(zip(releases, candidates, strict=True)):
         gaps = np.linalg.norm(np.stack([answers[text] for text in sentences]) - release, axis=1)

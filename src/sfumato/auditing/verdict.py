@@ -143,7 +143,7 @@ def measured(row: AttackRow) -> str:
     figures = []
     if row.excess is not None:
         figures.append(f"an excess leakage of {percent(row.excess)}{_between(row.interval)}")
-    if row.absolute is not None and row.absolute != row.excess:
+    if row.absolute is not None and row.floor != row.prior:
         figures.append(f"an absolute leakage of {percent(row.absolute)}{_between(row.absolute_interval)}")
     said = (
         f"The best attack tried ({row.name}) names {percent(row.released)} of the sensitive terms from the "
