@@ -52,9 +52,9 @@ def _absolute(row: AttackRow, limits: Limits) -> list[str]:
         return []
     return [
         f"The released vectors still name {percent(row.released)} of the terms where a constant guess names "
-        f"{percent(row.prior)}: an absolute leakage of {percent(row.absolute)}. The excess counts from what "
-        "the same attack reads where the concept is removed, so what the rest of the text gives away, and "
-        "what removing does not find, is not in it."
+        f"{percent(row.prior)}: an absolute leakage of {percent(row.absolute)}. The excess does not show it, "
+        f"because the same attack names {percent(row.floor or 0.0)} where the concept is removed: the rest "
+        "of the text, or what the detector does not find, gives it away."
     ]
 
 

@@ -13,7 +13,7 @@ from sfumato.auditing.rows import AttackRow
 from sfumato.auditing.verdict import percent
 from sfumato.report.chart import Point, Series, bar, pen, tradeoff
 from sfumato.report.page import render
-from sfumato.report.words import STANDARDS, guarantee_words, heading, limits, matched_words
+from sfumato.report.words import STANDARDS, guarantee_words, heading, limits, matched_words, reason
 
 GOAL = (0.95, 0.05)
 """What should be kept at least, and leak at most in excess."""
@@ -28,7 +28,7 @@ def audit_page(audit: Audit, *, title: str = "Leakage audit") -> str:
         title=title,
         outcome=audit.outcome,
         heading=_unbroken(heading(audit)),
-        reason=_unbroken(audit.verdict.reason),
+        reason=_unbroken(reason(audit)),
         cautions=[_unbroken(each) for each in audit.cautions],
         concepts=[_concept(each) for each in audit.concepts] if len(audit.concepts) > 1 else [],
         cards=_cards(audit),
@@ -49,7 +49,7 @@ def audit_page(audit: Audit, *, title: str = "Leakage audit") -> str:
         settings=_settings(audit.settings),
         concept=", ".join(each.name for each in audit.concepts) or audit.concept,
         worst_concept=audit.concept,
-        worst_case=audit.settings["worst_case"],
+        beside=audit.worst_case is not None and not audit.settings["worst_case"],
     )
 
 
@@ -66,7 +66,7 @@ def between(interval: Sequence[float] | None) -> str:
 def _cards(audit: Audit) -> list[dict[str, str]]:
     row, worst, utility = audit.verdict.row, audit.worst_case, audit.utility
     cards = []
-    if row is not None:
+    if row is not None and row.works:
         beside = f"{percent(row.control)} from clean ones, {percent(row.prior)} by a guess"
         cards.append(_card("Named from released vectors", row.released, None, f"by {row.name}: {beside}"))
         if row.separates:

@@ -48,18 +48,26 @@ _METRICS = {
 
 def heading(audit: Audit) -> str:
     """The verdict in a few words; a pass that hides something says so here."""
+    by = "excess" if audit.verdict.row is None else audit.verdict.row.by
     limits = [
-        f"{percent(limit)} for {name}"
+        f"{percent(limit)} for {name} leakage"
         for name, limit in (
-            ("excess leakage", audit.settings["fail_above"]),
-            ("absolute leakage", audit.settings["fail_absolute_above"]),
+            (by, audit.settings["fail_above"]),
+            ("absolute", audit.settings["fail_absolute_above"]),
         )
         if limit is not None
     ]
-    said = _HEADINGS[audit.outcome].format(limit=" and ".join(limits))
+    between = " or of " if audit.outcome == "fail" else " and of "
+    said = _HEADINGS[audit.outcome].format(limit=between.join(limits))
     if audit.outcome == "pass" and audit.cautions:
         said += ", but read on"
     return said
+
+
+def reason(audit: Audit) -> str:
+    """Why, under the heading, which already says that there is no verdict."""
+    said = audit.verdict.reason.removeprefix("No verdict: ")
+    return said[:1].upper() + said[1:]
 
 
 def guarantee_words(audit: Audit) -> dict[str, Any]:
