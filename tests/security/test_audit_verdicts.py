@@ -12,7 +12,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.auditing.schema import problems
 
 from sfumato.accounting import Secret
 from sfumato.auditing import AuditSettings, audit, settings
@@ -23,6 +22,7 @@ from sfumato.learning import LearnSettings, learn
 from sfumato.randomness import generator
 from sfumato.records import DISEASES, make_records
 from sfumato.stores import open_store
+from tests.auditing.schema import problems
 
 RECORDS = make_records(240, seed=11)
 TEXTS = [record.text for record in RECORDS]
@@ -143,15 +143,15 @@ def test_a_collection_that_is_not_there_is_not_made(folder, monkeypatch, capsys)
 
 def test_clean_notes_in_a_collection_have_a_verdict(folder, monkeypatch, capsys, vectors):
     """Before: where the rest of the text tells much, REFUSED, while the informed attacker read 100 %."""
-    # The ward names the disease, so that hiding the disease takes little from whoever reads the vector.
-    told = [f"{record.text} Ward for {record.disease or 'anything'}-like cases." for record in RECORDS]
+    # A code tells the disease, so that hiding its name takes little from whoever reads the vector.
+    told = [f"{record.text} Code {record.disease[::-1] or 'none'}." for record in RECORDS]
     with open_store(f"lancedb:{folder}/notes#notes") as store:
         store.add(IDS, load_embedder("minilm").embed(told), [{"document": text} for text in told])
-
     code, found, _ = audited(
         folder, monkeypatch, capsys, "--store", "lancedb:notes#notes", *TERMS, "--fail-above", "0.10"
     )
-    assert code == 1 and found["leakage"]["absolute"] == pytest.approx(1.0)
+    leakage = found["leakage"]
+    assert code == 1 and leakage["absolute"] == pytest.approx(1.0) and leakage["floor"] > 0.2
 
 
 def test_the_oracle_names_no_more_than_chance_where_terms_are_found():

@@ -52,7 +52,8 @@ def _concepts(
 def show(found: Audit) -> None:
     """Print the verdict and the figures behind it; never a text."""
     screen = console()
-    screen.print(_attacks(found))
+    if found.attacks:
+        screen.print(_attacks(found))
     for name, reason in found.left_out:
         screen.print(f"left out: {name}: {reason}", highlight=False, markup=False)
     for utility in found.utilities:
