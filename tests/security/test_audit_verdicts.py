@@ -143,15 +143,36 @@ def test_a_collection_that_is_not_there_is_not_made(folder, monkeypatch, capsys)
 
 def test_clean_notes_in_a_collection_have_a_verdict(folder, monkeypatch, capsys, vectors):
     """Before: where the rest of the text tells much, REFUSED, while the informed attacker read 100 %."""
-    # A code tells the disease, so that hiding its name takes little from whoever reads the vector.
-    told = [f"{record.text} Code {record.disease[::-1] or 'none'}." for record in RECORDS]
+    # The ward gives the disease away, so that removing its name takes nothing from whoever reads the vector.
+    wards = {
+        "scurvy": "red",
+        "rickets": "harbour",
+        "rabies": "winter",
+        "plague": "piano",
+        "beriberi": "garden",
+    }
+    told = [
+        f"{record.query}. The {wards[term]} ward: {term}."
+        for record, term in zip(RECORDS, list(wards) * (len(RECORDS) // len(wards)), strict=True)
+    ]
+    (folder / "wards.txt").write_text("\n".join(wards))
     with open_store(f"lancedb:{folder}/notes#notes") as store:
         store.add(IDS, load_embedder("minilm").embed(told), [{"document": text} for text in told])
-    code, found, _ = audited(
-        folder, monkeypatch, capsys, "--store", "lancedb:notes#notes", *TERMS, "--fail-above", "0.10"
+    code, found, printed = audited(
+        folder,
+        monkeypatch,
+        capsys,
+        "--store",
+        "lancedb:notes#notes",
+        "--terms",
+        "wards.txt",
+        "--fail-above",
+        "0.1",
     )
     leakage = found["leakage"]
-    assert code == 1 and leakage["absolute"] == pytest.approx(1.0) and leakage["floor"] > 0.2
+    assert leakage["floor"] > 0.9 * leakage["control"] and not found["attacks"][0]["separates"]
+    assert code == 1 and leakage["absolute"] == pytest.approx(1.0) and "FAIL" in printed
+    assert found["worst_case"]["released"] > 0.9
 
 
 def test_the_oracle_names_no_more_than_chance_where_terms_are_found():
