@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
+from sfumato.auditing.cautions import cautions
 from sfumato.auditing.comparison import BaselineRow
 from sfumato.auditing.result import Audit
 from sfumato.auditing.rows import AttackRow
-from sfumato.auditing.verdict import decide
+from sfumato.auditing.verdict import Limits, decide
 from sfumato.evaluation.utility import Utility
 from sfumato.mechanisms import Laplace
 
 
-def row(name="tokens", *, control=0.9, floor=0.3, released=0.33, counts=True, works=True, **more):
-    """One attack; its excess follows from the figures."""
-    excess = (released - floor) / (control - floor) if control > floor else None
+def row(name="tokens", *, control=0.9, floor=0.3, prior=0.05, released=0.33, counts=True, works=True, **more):
+    """One attack; its excess and its absolute leakage follow from the figures."""
+    excess = (released - floor) / (control - floor) if floor is not None and control > floor else None
+    absolute = (released - prior) / (control - prior) if control > prior else None
     given = {
-        "interval": None if excess is None else (excess - 0.03, excess + 0.03), "question": "which?",
-        "prior": 0.05, "reads": "terms", "rows": 400, **more,
+        "interval": None if excess is None else (excess - 0.03, excess + 0.03),
+        "absolute_interval": None if absolute is None else (absolute - 0.03, absolute + 0.03),
+        "floor_is": None if floor is None else "removed", "separates": works and floor is not None,
+        "question": "which?", "reads": "terms", "rows": 400, **more,
     }  # fmt: skip
     return AttackRow(
-        name=name, control=control, floor=floor, released=released, excess=excess, works=works, counts=counts,
-        **given,
+        name=name, control=control, floor=floor, prior=prior, released=released, excess=excess,
+        absolute=absolute, works=works, counts=counts, **given,
     )  # fmt: skip
+
+
+def informed(**more):
+    """The attacker who chooses among fifty candidates."""
+    return row("informed", **{"control": 1.0, "floor": 0.02, "counts": False, "floor_is": "chance", **more})
 
 
 def utility(kept=0.97):
@@ -30,15 +39,19 @@ def utility(kept=0.97):
 def baseline(name, setting, excess, kept):
     return BaselineRow(
         name=name, setting=setting, released=0.5, excess=excess, interval=(excess - 0.04, excess + 0.04),
-        utility=utility(kept), guarantee=f"{name}: no promise.", keyed=name == "rotation",
+        absolute=excess, utility=utility(kept), guarantee=f"{name}: no promise.", keyed=name == "rotation",
     )  # fmt: skip
 
 
-def made_audit(*, rows=None, fail_above=0.1, source="terms", **more):
+def made_audit(*, rows=None, fail_above=0.1, fail_absolute_above=None, source="terms", **more):
     """An audit with everything in it."""
-    attacks = rows or [row(), row("informed", control=1.0, floor=0.02, released=0.05, counts=False)]
+    attacks = [row(), informed(released=0.05)] if rows is None else rows
+    limits = Limits(fail_above, fail_absolute_above)
+    verdict = decide(attacks, limits)
+    worst = next((each for each in attacks if each.name == "informed"), None)
     settings = {
-        "suite": "quick", "fail_above": fail_above, "worst_case": False, "baselines": True, "attacks": [],
+        "suite": "quick", "fail_above": fail_above, "fail_absolute_above": fail_absolute_above,
+        "worst_case": False, "baselines": True, "attacks": [],
         "rows": None, "seed": 0, "target": "protector", "parameters": {"epsilon": 100.0}, "neutral": 8,
         "concept": {"name": "disease", "source": source, "found_by": "2 listed terms", "terms": 2},
         "embedder": "model@1", "dim": 64, "texts": 900, "pool": 800, "learned_from": 500, "attacked": 400,
@@ -47,8 +60,8 @@ def made_audit(*, rows=None, fail_above=0.1, source="terms", **more):
     }  # fmt: skip
     named = source == "terms"
     given = {
-        "verdict": decide(attacks, fail_above), "attacks": tuple(attacks),
-        "worst_case": next((each for each in attacks if each.name == "informed"), None),
+        "verdict": verdict, "cautions": cautions(verdict, worst, None, limits, attacks),
+        "attacks": tuple(attacks), "worst_case": worst,
         "left_out": (("minilm", "Not installed: pip install 'sfumato[minilm-inverter]'"),),
         "utilities": (utility(),),
         "baselines": (

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+import zlib
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 
 import sfumato as sf
+from sfumato.accounting import Ledger, Secret
 from sfumato.attacks import ATTACKS
 from sfumato.auditing import AuditSettings, ScoredPairs, Searches, audit, settings
 from sfumato.concepts import Concept
@@ -58,6 +60,8 @@ def test_a_protector_passes_and_nothing_private_is_in_the_result(protector):
     assert found.outcome == "pass" and found.exit_code == 0
     rows = {row.name: row for row in found.attacks}
     assert set(rows) == {"tokens", "informed", "linkage", "bits", "tokens, mean of 2 releases"}
+    assert "no secret" in dict(found.left_out)["oracle"] and found.oracle is None
+    assert rows["tokens"].floor_is == "removed" and rows["informed"].floor_is == "chance"
     assert rows["tokens"].control > 0.8 > 0.3 > rows["tokens"].floor and found.excess < 0.1
     # The informed attacker reads every clean vector and, of neutral texts, no more than chance allows.
     assert rows["informed"].control > 0.9 and found.worst_case.excess < 0.35
@@ -70,8 +74,8 @@ def test_a_protector_passes_and_nothing_private_is_in_the_result(protector):
     assert not [record for record in RECORDS if record.text in text or record.query in text]
     assert written["examples"] == [] and {row["term"] for row in written["terms"]} <= set(DISEASES)
     by_setting = {row.setting: row for row in found.baselines}
-    # Taking the concept out is the floor itself.
-    assert abs(by_setting["taken out"].excess) < 0.12
+    # Taking the concept out is the floor itself, and that is more than a guess.
+    assert abs(by_setting["taken out"].excess) < 0.12 < by_setting["taken out"].absolute + 0.12
     shares = [share for _, share in heard]
     assert shares == sorted(shares) and shares[-1] <= 1.0 and "tokens" in dict(heard)
 
@@ -105,7 +109,7 @@ def test_vectors_that_say_nothing_are_refused():
     found = audit(TEXTS, CONCEPT, released=noise, clean=noise, settings=AuditSettings(fail_above=0.1))
     assert found.outcome == "refused" and found.exit_code == 3 and "proves nothing" in found.verdict.reason
     row = found.attacks[0]
-    assert not row.works and row.floor == row.prior and "prior stands in" in row.note
+    assert not row.works and row.floor is None and row.excess is None and "not measured" in row.note
     assert {name for name, _ in found.left_out} >= {"informed", "averaging"}
     assert problems(found.to_dict()) == []
 
@@ -195,12 +199,85 @@ def test_another_attack_can_be_asked_for_or_is_left_out(protector):
         audit(TEXTS, protector=protector, settings=AuditSettings(attacks=("telepathy",)))
 
 
+def test_without_an_encoder_the_floor_is_not_measured_and_nothing_stands_in_for_it(encoder):
+    vectors = encoder.embed(TEXTS)
+    noised = vectors + 0.12 * generator(1).standard_normal(vectors.shape).astype(np.float32)
+    settings = AuditSettings(fail_above=0.1)
+    blind = audit(TEXTS, CONCEPT, released=noised, clean=vectors, settings=settings)
+    seen = audit(TEXTS, CONCEPT, released=noised, embedder=encoder, settings=settings)
+    one, other = blind.to_dict()["leakage"], seen.to_dict()["leakage"]
+    assert one["floor"] is one["excess"] is one["interval"] is one["floor_is"] is None
+    assert {row["floor"] for row in blind.terms} == {None}
+    # All that needs no floor is the same, whichever option was left out.
+    for name in ("control", "prior", "released", "absolute", "absolute_interval"):
+        assert one[name] == other[name], name
+    assert one["absolute"] > 0.1 and blind.outcome == "fail"
+    assert any("--embedder" in words for words in blind.cautions)
+
+
+def test_all_that_a_protector_hides_is_audited(protector):
+    first, second = (Concept.from_terms(f"part {part}", DISEASES[part::2]) for part in (0, 1))
+    both = replace(protector, concepts=(first, second))
+    found = audit(TEXTS, protector=both, settings=AuditSettings(fail_above=0.3))
+    assert [each.name for each in found.concepts] == ["part 0", "part 1"]
+    assert problems(found.to_dict()) == []
+    named = audit(TEXTS, [CONCEPT, Concept.from_terms("sea", ["kraken"])], protector=protector)
+    assert [each.outcome for each in named.concepts] == ["measured", "refused"]
+    assert named.outcome == "refused" and named.exit_code == 3 and "sea" in named.verdict.reason
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class RawKeyed(Protector):
+    """Noise that is keyed by the text as it came, whatever is embedded: what the oracle is there to find."""
+
+    def embed(self, texts, **_):
+        ready = self.prepare(texts)
+        noise = [
+            generator(zlib.crc32(text.encode())).standard_normal(ready.vectors.shape[1]) for text in texts
+        ]
+        return (ready.vectors + 0.05 * np.array(noise)).astype(np.float32)
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Alike(Protector):
+    """One answer to every candidate: neutral texts, and no noise at all."""
+
+    def embed(self, texts, **_):
+        return self.prepare(texts).vectors
+
+
+def test_the_oracle_is_asked_where_there_is_a_secret(protector, tmp_path):
+    secret = Secret(bytes(range(32)))
+    shared = {name: getattr(protector, name) for name in ("mechanism", "embedder", "concepts", "background")}
+    ledger = Ledger(tmp_path / "ledger", secret=secret, ceiling=1.0)
+    leaky = RawKeyed(**shared, secret=secret, ledger=ledger)
+    found = audit(TEXTS, protector=leaky, settings=AuditSettings(fail_above=0.1))
+    row = next(row for row in found.attacks if row.name == "oracle")
+    assert row.released == row.control == 1.0 and found.oracle.named.low > 0.7 and row.counts
+    assert found.outcome == "fail" and found.verdict.row.name == "oracle"
+    assert "may ask the same protector" in found.verdict.reason and problems(found.to_dict()) == []
+    assert ledger.total() == {}  # nobody's budget is spent
+    mute = audit(TEXTS, protector=Alike(**shared, secret=secret), settings=AuditSettings(fail_above=0.1))
+    row = next(row for row in mute.attacks if row.name == "oracle")
+    low, high = mute.oracle.named.low, mute.oracle.named.high
+    assert low <= mute.oracle.chance <= high and row.at_chance and mute.verdict.row.name == "tokens"
+    assert mute.oracle.found.count == mute.oracle.named.count and mute.oracle.missed is None
+
+
+def test_the_oracle_tells_found_terms_from_missed_ones(protector):
+    """A protector that knows every other disease covers those and not the rest."""
+    known = Concept.from_terms("some", DISEASES[::2])
+    half = Alike(protector.mechanism, protector.embedder, (known,), secret=Secret(bytes(32)))
+    found = audit(TEXTS, CONCEPT, protector=half)
+    assert found.oracle.missed.value == 1.0 > found.oracle.found.value
+    assert "does not find the term" in " ".join(found.cautions)
+
+
 def wrong_inputs(encoder, protector):
     vectors = encoder.embed(TEXTS)
-    two = replace(protector, concepts=(CONCEPT, Concept.from_terms("city", ["Oslo", "Rome"])))
     return {
         "either a protector": {"protector": protector, "released": vectors},
-        "hides several": {"protector": two},
+        "Found an empty list": {"concept": [], "protector": protector},
         "give a concept": {"released": vectors, "embedder": encoder},
         "one released vector": {"concept": CONCEPT, "released": vectors[:9], "embedder": encoder},
         "must be those of the encoder": {

@@ -12,6 +12,7 @@ import pytest
 from tests.auditing.schema import problems
 from tests.cli.test_main import sfumato
 
+from sfumato.accounting import Secret
 from sfumato.cli.main import run
 from sfumato.embedders import load_embedder
 from sfumato.randomness import generator
@@ -79,6 +80,15 @@ def test_vectors_that_no_attack_reads_are_refused(folder):
     )
     assert done.returncode == 3 and found["verdict"] == "refused" and "REFUSED" in done.stdout
     assert "proves nothing" in found["reason"] and "No verdict" in page
+    assert "not measured" in done.stdout and found["attacks"][0]["floor"] is None
+
+
+def test_a_secret_has_the_oracle_asked_and_none_is_made(folder):
+    Secret.from_file(folder / "key", create=True)
+    done, found, _ = audited(folder, "--protector", "protector", "--secret", "key", "--rows", "100")
+    assert "oracle" in {row["name"] for row in found["attacks"]} and found["oracle"]["candidates"] > 2
+    assert "may ask the same protector" in found["reason"]
+    (folder / "key").unlink()
 
 
 def bad_inputs(folder):
@@ -91,7 +101,10 @@ def bad_inputs(folder):
         "neither": ("audit", "records.jsonl", *terms),
         "both": (*base, "--embeddings", "clean.npy"),
         "no such protector": ("audit", "records.jsonl", "--protector", "absent"),
-        "two concepts": (*base, *terms, "--concept", "disease"),
+        "a secret without a protector": (*vectors, "clean.npy", *terms, "--secret", "key"),
+        "a secret that is not there": (*base, "--secret", "key"),
+        "ids that are not there": (*vectors, "clean.npy", *terms, "--id-column", "key"),
+        "absolute limit out of range": (*base, "--fail-absolute-above", "-1"),
         "unknown concept": (*base, "--concept", "wether"),
         "unknown suite": (*base, "--suite", "slow"),
         "unknown attack": (*base, "--attack", "telepathy"),

@@ -78,6 +78,7 @@ def test_bad_input_is_one_line_and_exit_2(folder, monkeypatch, capsys):
         ("audit", *TERMS),
         ("audit", "--store", "lancedb:clean#notes", *TERMS),
         ("audit", "--store", "lancedb:clean#absent", *TERMS),
+        *(("audit", "--store", f"{kind}:nowhere#notes", *TERMS) for kind in ("chroma", "qdrant", "lancedb")),
         ("audit", "plain.txt", "--store", "lancedb:clean#notes", *TERMS),
         ("audit", "records.jsonl", "--store", "lancedb:clean#notes", "--id-column", "key", *TERMS),
         ("audit", "records.jsonl", "--store", "lancedb:clean#notes", "--protector", "protector"),
@@ -89,6 +90,7 @@ def test_bad_input_is_one_line_and_exit_2(folder, monkeypatch, capsys):
             arguments,
             done.stderr,
         )
+    assert not (folder / "nowhere").exists()
 
 
 def test_the_list_of_stores(tmp_path):

@@ -6,10 +6,15 @@ import re
 
 import pytest
 
+from sfumato.attacks.scores import Figure
+from sfumato.auditing.oracle import Oracle
+from sfumato.auditing.several import together
+from sfumato.auditing.verdict import Verdict
 from sfumato.mechanisms import Identity
 from sfumato.report import audit_page
 from sfumato.report.chart import Point, Series, bar, tradeoff
-from tests.auditing.made import baseline, made_audit, row
+from tests.auditing.made import baseline, informed, made_audit, row
+from tests.auditing.test_several import audit_of
 
 EXAMPLE = {
     "row": 3,
@@ -33,18 +38,58 @@ def test_the_verdict_comes_first_in_words():
     shown = words(page)
     assert shown.index("Within the limit of 10 %") < shown.index("excess leakage of 5.0 %") < 800
     assert "(95 % interval 2.0 % to 8.0 %)" in shown and "worst case" in shown.lower()
+    assert "absolute leakage of 33 %" in shown and "5.0 % by a constant guess" in shown
     failed = words(audit_page(made_audit(rows=[row(released=0.9)])))
     assert "Above the limit of 10 %" in failed and "fail" in failed
     refused = words(audit_page(made_audit(rows=[row(control=0.1, floor=0.1, released=0.1, works=False)])))
-    assert "No verdict: the attacks do not work here" in refused and "proves nothing" in refused
-    assert "Measured; no limit was set" in words(audit_page(made_audit(fail_above=None)))
+    assert "No verdict No attack that counts" in refused and "proves nothing" in refused
+    measured = audit_page(made_audit(fail_above=None))
+    assert "Measured; no limit was set" in words(measured) and 'class="verdict measured"' in measured
 
 
 def test_a_bad_worst_case_is_pointed_out_beside_a_pass():
-    informed = row("informed", control=1.0, floor=0.02, released=0.98, counts=False)
-    shown = words(audit_page(made_audit(rows=[row(), informed])))
-    assert "Within the limit" in shown and "still names it in 98 % of cases" in shown
-    assert "still names it" not in words(audit_page(made_audit()))
+    shown = words(audit_page(made_audit(rows=[row(), informed(released=0.98)])))
+    assert "Within the limit" in shown and "names it in 98 % of cases" in shown
+    assert "of cases" not in words(audit_page(made_audit()))
+
+
+def test_only_a_pass_that_hides_nothing_is_green():
+    plain = audit_page(made_audit(rows=[row(floor=0.06, released=0.07), informed(released=0.02)]))
+    assert '<section class="verdict pass">' in plain and "but read on" not in plain
+    # The excess is below nothing, and two thirds of the terms are named where a guess gets one in twenty.
+    hidden = audit_page(made_audit(rows=[row(control=0.93, floor=0.76, released=0.69)]))
+    assert '<section class="verdict pass caution">' in hidden and "but read on" in words(hidden)
+    assert "still name 69 % of the terms where a constant guess names 5.0 %" in words(hidden)
+
+
+def test_what_was_not_measured_is_called_so_and_has_no_empty_chart():
+    page = audit_page(made_audit(rows=[row(floor=None, released=0.3)], baselines=()))
+    shown = words(page)
+    assert "Above the limit of 10 % for absolute leakage" in shown and "not measured" in shown
+    assert "--embedder" in shown and "Privacy against utility" not in shown and "audited here" not in page
+    refused = made_audit(rows=[row(control=0.1, floor=0.1, released=0.1, works=False)], baselines=())
+    shown = words(audit_page(refused))
+    assert "Privacy against utility" not in shown and "Excess leakage 0" not in shown
+    assert "neither that the vectors leak nor that they do not" in shown
+
+
+def test_vectors_of_other_texts_have_a_page_without_attacks():
+    verdict = Verdict("refused", "No verdict: these vectors do not belong to these texts: shifted.", None)
+    page = audit_page(made_audit(rows=[], verdict=verdict, baselines=(), terms=(), cautions=()))
+    shown = words(page)
+    assert "These vectors do not belong to these texts" in shown
+    for absent in ("Every attack", "Leakage by term", "Privacy against utility", "What the attacker wrote"):
+        assert absent not in shown
+
+
+def test_every_concept_and_the_oracle_have_a_place():
+    shown = words(audit_page(together([audit_of("person"), audit_of("disease", rows=[row(released=0.9)])])))
+    assert "concepts: person, disease" in shown and "The worst of 2 concepts is disease" in shown
+    assert "All other figures here are of disease" in shown
+    oracle = Oracle(30, Figure("named", 0.05, 0.006, 0.17, 40), None, None)
+    assert "named by who may ask the same protector; 3.3 % by chance" in words(
+        audit_page(made_audit(oracle=oracle))
+    )
 
 
 @pytest.mark.parametrize("released", [0.3, 0.9])
@@ -95,7 +140,7 @@ def test_everything_that_was_left_out_or_limited_is_said():
     assert "minilm" in shown and "Not installed" in shown
     elsewhere = made_audit(settings=audit.settings | {"target": "embeddings", "embedder": None})
     shown = words(audit_page(elsewhere))
-    assert "Nobody said how these vectors were made" in shown and "floor could not be measured" in shown
+    assert "Nobody said how these vectors were made" in shown and "floor was not measured" in shown
 
 
 def test_the_comparison_is_put_in_words():

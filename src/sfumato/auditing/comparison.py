@@ -32,6 +32,7 @@ class BaselineRow:
     released: float
     excess: float | None
     interval: Interval | None
+    absolute: float | None
     utility: Utility
     guarantee: str
     """What it promises, in one sentence."""
@@ -51,6 +52,7 @@ class BaselineRow:
             "released": self.released,
             "excess": self.excess,
             "interval": None if self.interval is None else list(self.interval),
+            "absolute": self.absolute,
             "utility": plain_utility(self.utility),
             "guarantee": self.guarantee,
             "keyed": self.keyed,
@@ -124,6 +126,7 @@ def _row(
         released=found.released,
         excess=found.excess,
         interval=found.interval,
+        absolute=found.absolute,
         utility=yardstick.measure(target),
         guarantee=defence.guarantee.describe(),
         keyed=defence.key is not None,

@@ -37,6 +37,7 @@ def linkage_row(material: Material, target: Target, suite: Suite, *, seed: int) 
         LINKAGE,
         control=[hits(clean.rank_of(material.clean[rows], rows))],
         floor=[chance],
+        floor_is="chance",
         prior=chance,
         released=[hits(linker.rank_of(target.documents(draw)[rows], rows)) for draw in range(target.draws)],
         how=material.resampling(_positions(material, rows)),
@@ -54,17 +55,23 @@ def bits_row(material: Material, target: Target, suite: Suite, *, seed: int) -> 
     figure = share("named", int((found == rows).sum()), len(rows))
     control = reader.control
     proof = 0.0 if control is None else control.value
+    excess = figure.value / proof if proof else None
+    interval = (figure.low / proof, figure.high / proof) if proof else None
     return AttackRow(
         name="bits",
         reads="row",
         question=BITS,
         control=proof,
         floor=0.0,
+        floor_is="chance",
         prior=0.0,
         released=figure.value,
-        excess=figure.value / proof if proof else None,
-        interval=(figure.low / proof, figure.high / proof) if proof else None,
+        excess=excess,
+        interval=interval,
+        absolute=excess,
+        absolute_interval=interval,
         works=proof > 0.5,
+        separates=proof > 0.5,
         counts=False,
         rows=figure.count,
         note=f"Its control is float32 noise that is simply added. {_APART}",

@@ -31,8 +31,8 @@ def informed_row(material: Material, target: Target, suite: Suite, *, counts: bo
         raise LeftOut("the spans come with the data, so texts with another term have none")
     if target.documents().shape[1] != material.clean.shape[1] and isinstance(target, FixedTarget):
         raise LeftOut("the vectors have another dimension than clean ones, and nobody says why")
-    terms = _candidates(material, suite.candidates)
-    asked = _asked(material, terms, suite.informed, seed)
+    terms = candidates(material, suite.candidates)
+    asked = asked_of(material, terms, suite.informed, seed)
     texts = [material.texts[row] for row in material.attacked[asked]]
     truth = [material.truth[position] for position in asked]
     attack = Informed(
@@ -58,6 +58,7 @@ def informed_row(material: Material, target: Target, suite: Suite, *, counts: bo
         QUESTION,
         control=hits(None, clean, [clean]),
         floor=[Hits(total / len(terms), total)],
+        floor_is="chance",
         prior=count_prior(truth, material.known),
         released=hits(victim, clean if fixed else vectors, releases),
         how=material.resampling(material.test[asked]),
@@ -66,7 +67,8 @@ def informed_row(material: Material, target: Target, suite: Suite, *, counts: bo
     )
 
 
-def _candidates(material: Material, most: int) -> list[str]:
+def candidates(material: Material, most: int) -> list[str]:
+    """The terms he chooses from, those of the most texts."""
     counts = Counter(term for terms in material.terms for term in terms)
     known = [term.lower() for term in material.vocabulary.terms]
     order = sorted(known, key=lambda term: (-counts[term], term))
@@ -75,7 +77,7 @@ def _candidates(material: Material, most: int) -> list[str]:
     return sorted(order[:most])
 
 
-def _asked(material: Material, terms: list[str], most: int, seed: int) -> Rows:
+def asked_of(material: Material, terms: list[str], most: int, seed: int) -> Rows:
     """Positions among the attacked texts that hold one of the terms and nothing else of the concept."""
     alone = [position for position, held in enumerate(material.truth) if len(held) == 1 and held[0] in terms]
     texts = [material.texts[row] for row in material.attacked[alone]]

@@ -46,9 +46,8 @@ class Scale:
     instrument: Instrument
     control: list[Hits]
     floor: list[Hits]
+    """Empty where no encoder could embed texts without the concept: it was not measured."""
     prior: Hits
-    measured_floor: bool
-    """False where no encoder could embed texts without the concept; the prior then stands in."""
     clean: Guesses
     """What it read from clean vectors, in its first run."""
     bare: Guesses | None
@@ -134,8 +133,7 @@ def calibrate(instrument: Instrument, material: Material, seeds: int, *, query: 
             found = read(material.removed[material.test])
             floor.append(count_leaked(material.truth, found))
             bare = bare or found
-    prior = material.prior()
-    return Scale(instrument, control, floor or [prior], prior, bool(floor), clean, bare)
+    return Scale(instrument, control, floor, material.prior(), clean, bare)
 
 
 def attack(
@@ -157,7 +155,7 @@ def attack(
 
 
 def leakage(scale: Scale, reading: Reading, material: Material) -> Leakage:
-    """The attack's figures with their intervals."""
+    """The attack's figures with their intervals, where its floor was measured."""
     return measure_leakage(
         control=scale.control,
         floor=scale.floor,

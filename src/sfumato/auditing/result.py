@@ -6,19 +6,54 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sfumato.auditing.comparison import BaselineRow, matched, plain_utility
+from sfumato.auditing.oracle import Oracle
 from sfumato.auditing.rows import AttackRow
-from sfumato.auditing.verdict import Verdict
+from sfumato.auditing.verdict import Outcome, Verdict
 from sfumato.evaluation.utility import Utility
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ConceptResult:
+    """What an audit says of one of its concepts."""
+
+    name: str
+    outcome: Outcome
+    reason: str
+    row: AttackRow | None = None
+    """The attack its verdict rests on; None where none was run."""
+    worst_case: AttackRow | None = None
+    oracle: Oracle | None = None
+    cautions: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "name": self.name,
+            "verdict": self.outcome,
+            "reason": self.reason,
+            "cautions": list(self.cautions),
+            "leakage": None if self.row is None else _leakage(self.row),
+            "worst_case": None if self.worst_case is None else _leakage(self.worst_case),
+            "oracle": None if self.oracle is None else self.oracle.to_dict(),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Audit:
-    """Verdict, attacks, utility and baselines; it holds no text but those that were said to be showable."""
+    """Verdict, attacks, utility and baselines; it holds no text but those that were said to be showable.
+
+    Of several concepts it holds the worst one's figures; `concepts` has a line for each.
+    """
 
     verdict: Verdict
+    cautions: tuple[str, ...] = ()
+    """What a reader of the verdict has to know beside it."""
+    concepts: tuple[ConceptResult, ...] = ()
     attacks: tuple[AttackRow, ...]
     worst_case: AttackRow | None
     """The informed attacker; None where he could not be asked."""
+    oracle: Oracle | None = None
+    """Who asked the same protector for texts of his own; None where nobody could."""
     left_out: tuple[tuple[str, str], ...]
     """Attacks and baselines that were not run, and why."""
     utilities: tuple[Utility, ...]
@@ -36,13 +71,18 @@ class Audit:
 
     @property
     def outcome(self) -> str:
-        """pass, fail or refused."""
+        """pass, measured, fail or refused."""
         return self.verdict.outcome
 
     @property
     def exit_code(self) -> int:
-        """0 pass, 1 fail, 3 refused."""
+        """0 pass or measured, 1 fail, 3 refused."""
         return self.verdict.exit_code
+
+    @property
+    def concept(self) -> str:
+        """The name of the concept these figures are of."""
+        return str(self.settings["concept"]["name"])
 
     @property
     def excess(self) -> float | None:
@@ -64,8 +104,11 @@ class Audit:
         return {
             "verdict": self.verdict.outcome,
             "reason": self.verdict.reason,
+            "cautions": list(self.cautions),
             "leakage": None if row is None else _leakage(row),
             "worst_case": None if self.worst_case is None else _leakage(self.worst_case),
+            "oracle": None if self.oracle is None else self.oracle.to_dict(),
+            "concepts": [each.to_dict() for each in self.concepts],
             "utility": plain_utility(self.utility),
             "utilities": [plain_utility(each) for each in self.utilities],
             "attacks": [each.to_dict() for each in self.attacks],
@@ -82,7 +125,9 @@ class Audit:
 
 
 def _leakage(row: AttackRow) -> dict[str, Any]:
-    names = ("control", "floor", "prior", "released", "excess")
-    values: dict[str, Any] = {name: getattr(row, name) for name in names}
-    interval = None if row.interval is None else list(row.interval)
-    return values | {"attack": row.name, "interval": interval}
+    names = (
+        "control", "floor", "floor_is", "prior", "released", "excess", "interval", "absolute",
+        "absolute_interval",
+    )  # fmt: skip
+    values = row.to_dict()
+    return {name: values[name] for name in names} | {"attack": row.name}

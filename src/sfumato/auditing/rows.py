@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sfumato.auditing.control import works
+from sfumato.auditing.control import above
 from sfumato.evaluation.bootstrap import Interval, Resampling
-from sfumato.evaluation.leakage import Leakage, measure_leakage
+from sfumato.evaluation.leakage import measure_leakage
 from sfumato.evaluation.privacy import Hits
 
 Reads = Literal["terms", "text", "row"]
+Floor = Literal["removed", "chance"]
+"""The same attack on texts with the concept removed, or one in as many candidates."""
 
 
 class LeftOut(Exception):
@@ -28,28 +30,60 @@ class AttackRow:
     question: str
     """What it asks, in words."""
     control: float
-    floor: float
+    floor: float | None
+    """None where it was not measured."""
+    floor_is: Floor | None
+    """What the floor is of; None where it was not measured."""
     prior: float
     released: float
     excess: float | None
+    """(released - floor)/(control - floor); None without a floor or a control above it."""
     interval: Interval | None
     """Of the excess."""
+    absolute: float | None
+    """(released - prior)/(control - prior); None where the control is not above the prior."""
+    absolute_interval: Interval | None
     works: bool
-    """Whether it reads clean vectors clearly better than there is to guess."""
+    """Whether it reads clean vectors clearly better than a constant guess."""
+    separates: bool
+    """Whether it reads clean vectors clearly better than its floor, so that the excess means something."""
     counts: bool
     """Whether the verdict rests on it."""
+    only_fails: bool = False
+    """Whether it can fail an audit and never pass one: it is not about reading vectors."""
     rows: int
     runs: int = 1
     note: str = ""
 
+    @property
+    def by(self) -> Literal["excess", "absolute"]:
+        """Which figure it is judged by: the excess, or where that means nothing, the absolute leakage."""
+        return "excess" if self.separates and self.excess is not None else "absolute"
+
+    @property
+    def figure(self) -> float | None:
+        """The figure it is judged by."""
+        return self.excess if self.by == "excess" else self.absolute
+
+    @property
+    def figure_interval(self) -> Interval | None:
+        """The interval of the figure it is judged by."""
+        return self.interval if self.by == "excess" else self.absolute_interval
+
+    @property
+    def at_chance(self) -> bool:
+        """Whether a choice among candidates cannot be told from guessing."""
+        return self.floor_is == "chance" and self.interval is not None and self.interval[0] <= 0.0
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         names = (
-            "name", "reads", "question", "control", "floor", "prior", "released", "excess", "interval",
-            "works", "counts", "rows", "runs", "note",
+            "name", "reads", "question", "control", "floor", "floor_is", "prior", "released", "excess",
+            "interval", "absolute", "absolute_interval", "works", "separates", "counts", "rows", "runs",
+            "note",
         )  # fmt: skip
         values = {name: getattr(self, name) for name in names}
-        return values | {"interval": None if self.interval is None else list(self.interval)}
+        return {key: list(each) if isinstance(each, tuple) else each for key, each in values.items()}
 
 
 def row_of(
@@ -59,36 +93,33 @@ def row_of(
     *,
     control: Sequence[Hits],
     floor: Sequence[Hits],
+    floor_is: Floor,
     prior: Hits,
     released: Sequence[Hits],
     how: Resampling,
     counts: bool,
     note: str = "",
 ) -> AttackRow:
-    """Measure an attack from its hits, row by row."""
+    """Measure an attack from its hits, row by row; an empty `floor` was not measured."""
+    measured = bool(floor)
     found = measure_leakage(
-        control=control, floor=floor, released=released, prior=prior, attack=name, how=how
+        control=control, floor=floor or prior, released=released, prior=prior, attack=name, how=how
     )
-    return from_leakage(
-        found, reads, question, works=works(control, floor, prior, how), counts=counts, note=note
-    )
-
-
-def from_leakage(
-    found: Leakage, reads: Reads, question: str, *, works: bool, counts: bool, note: str = ""
-) -> AttackRow:
-    """The row of a figure that is already measured."""
     return AttackRow(
-        name=found.attack,
+        name=name,
         reads=reads,
         question=question,
         control=found.control,
-        floor=found.floor,
+        floor=found.floor if measured else None,
+        floor_is=floor_is if measured else None,
         prior=found.prior,
         released=found.released,
-        excess=found.excess,
-        interval=found.interval,
-        works=works,
+        excess=found.excess if measured else None,
+        interval=found.interval if measured else None,
+        absolute=found.absolute,
+        absolute_interval=found.absolute_interval,
+        works=above(control, prior, how),
+        separates=measured and above(control, floor, how),
         counts=counts,
         rows=found.rows,
         runs=found.runs,

@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, get_args
 
 from sfumato.arrays import finite_number, whole_number
+from sfumato.auditing.verdict import Limits
 from sfumato.errors import ParameterError
 
 SuiteName = Literal["quick", "full"]
@@ -64,6 +65,8 @@ class AuditSettings:
     suite: SuiteName = "quick"
     fail_above: float | None = None
     """Excess leakage above which the verdict is "fail"; None sets no limit."""
+    fail_absolute_above: float | None = None
+    """The same for absolute leakage, which is counted from a constant guess."""
     worst_case: bool = False
     """Whether the informed attacker counts for the verdict, too."""
     baselines: bool = False
@@ -80,11 +83,16 @@ class AuditSettings:
             raise ParameterError(
                 f"`suite` must be one of {', '.join(get_args(SuiteName))}. Found {self.suite!r:.40}."
             )
-        if self.fail_above is not None:
-            finite_number(self.fail_above, "fail_above", 0.0, 1.0)
+        for name in ("fail_above", "fail_absolute_above"):
+            if getattr(self, name) is not None:
+                finite_number(getattr(self, name), name, 0.0, 1.0)
         if self.rows is not None:
             whole_number(self.rows, "rows", 60, 10**6)
         whole_number(self.seed, "seed", 0, 2**40)
+
+    def limits(self) -> Limits:
+        """What passes."""
+        return Limits(self.fail_above, self.fail_absolute_above)
 
     def plan(self) -> Suite:
         """The suite with what these settings change in it."""

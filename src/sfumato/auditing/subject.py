@@ -31,7 +31,8 @@ class Subject:
     """Texts, and either the protector that releases their vectors or vectors that somebody released."""
 
     texts: list[str]
-    concept: Concept
+    concepts: tuple[Concept, ...]
+    """What is sensitive; each is audited by itself."""
     protector: Protector | None
     released: Vectors | None
     clean: Vectors | None
@@ -40,11 +41,11 @@ class Subject:
     showable: list[bool]
     gold: tuple[Gold, ...]
 
-    def material(self, suite: Suite, seed: int) -> Material:
+    def material(self, concept: Concept, suite: Suite, seed: int) -> Material:
         """Choose, cut and embed."""
         return gather(
             self.texts,
-            self.concept,
+            concept,
             suite,
             spans=self.spans,
             embedder=self.encoder,
@@ -53,15 +54,13 @@ class Subject:
             seed=seed,
         )
 
-    def target(self, material: Material, suite: Suite, seed: int) -> Target:
+    def target(self, audited: Concept, material: Material, suite: Suite, seed: int) -> Target:
         """What the attacks are run on."""
         if self.released is not None:
             return FixedTarget(self.released, material)
         assert self.protector is not None
         own = [
-            material.concept
-            if concept is self.concept
-            else remembered(concept, material.texts, material.spans)
+            material.concept if concept is audited else remembered(concept, material.texts, material.spans)
             for concept in self.protector.concepts
         ]
         quiet = replace(self.protector, concepts=tuple(own), embedder=self.encoder)
@@ -89,7 +88,7 @@ class Subject:
 
 def subject(
     texts: Sequence[str],
-    concept: Concept | None,
+    concept: Concept | Sequence[Concept] | None,
     *,
     protector: Protector | None,
     released: Any,
@@ -116,7 +115,7 @@ def subject(
         )
     return Subject(
         texts=rows,
-        concept=_concept(concept, protector),
+        concepts=_concepts(concept, protector),
         protector=protector,
         released=stored,
         clean=_vectors(clean, len(rows), "clean"),
@@ -127,17 +126,17 @@ def subject(
     )
 
 
-def _concept(concept: Concept | None, protector: Protector | None) -> Concept:
-    if concept is not None:
-        same = [each for each in protector.concepts if each == concept] if protector is not None else []
-        return same[0] if same else concept
+def _concepts(given: Concept | Sequence[Concept] | None, protector: Protector | None) -> tuple[Concept, ...]:
+    """Those that are named, as the protector knows them; else all that the protector hides."""
     own = () if protector is None else protector.concepts
-    if len(own) == 1:
-        return own[0]
-    if not own:
-        raise InputError("Say what is sensitive: give a concept. See: sfumato concepts")
-    names = ", ".join(each.name for each in own)
-    raise InputError(f"The protector hides several concepts: {names}. Audit one at a time: name it.")
+    if given is None:
+        if not own:
+            raise InputError("Say what is sensitive: give a concept. See: sfumato concepts")
+        return own
+    named = [given] if isinstance(given, Concept) else list(given)
+    if not named:
+        raise InputError("Say what is sensitive: give a concept. Found an empty list.")
+    return tuple(next((each for each in own if each == concept), concept) for concept in named)
 
 
 def _encoder(protector: Protector | None, embedder: Embedder | str | None, clean: Any) -> Embedder | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,21 +11,24 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
+from sfumato.accounting import Secret
 from sfumato.arrays import whole_number
 from sfumato.auditing import Audit, AuditSettings, audit
 from sfumato.auditing.gold import read_pairs, read_searches
 from sfumato.auditing.reading import Tell
+from sfumato.auditing.rows import AttackRow
 from sfumato.auditing.subject import Gold
 from sfumato.auditing.verdict import percent
 from sfumato.cli.collection import Collected, collect
 from sfumato.cli.options import AllowRemoteOption, named_concepts
 from sfumato.cli.output import JsonOption, checked_output, console, progress, write_json
+from sfumato.cli.vectors import Rows
 from sfumato.concepts.concept import Concept
 from sfumato.errors import InputError
 from sfumato.files import write_atomic
-from sfumato.inputs import read
+from sfumato.protector import Protector
 from sfumato.report import audit_page
-from sfumato.report.words import matched_words, worst_words
+from sfumato.report.words import matched_words
 from sfumato.saving import load_protector
 from sfumato.stores.address import parse_address
 
@@ -35,70 +39,22 @@ EXAMPLE = (
     "sfumato audit --store chroma:db#notes --concept disease"
 )
 LIMIT = 20_000
+FIGURES = ("clean", "removed", "guess", "released", "excess", "absolute")
+"""Columns of every table of attacks: a guess is the best constant one."""
 
 
-class Rows:
-    """The first texts of a file, their spans, and which of them may be shown."""
-
-    def __init__(self, path: Path, limit: int, everything: bool) -> None:
-        self.texts: list[str] = []
-        self.showable: list[bool] = []
-        found: list[list[tuple[int, int, str]]] = []
-        labelled = False
-        for batch in read(path, need="text"):
-            texts = batch.texts or []
-            marks = batch.columns.get("showable", [False] * len(texts))
-            self.texts += texts
-            self.showable += [everything or mark is True for mark in marks]
-            labelled = labelled or batch.spans is not None
-            found += batch.spans if batch.spans is not None else [[] for _ in texts]
-            if len(self.texts) >= limit:
-                break
-        self.texts, self.showable = self.texts[:limit], self.showable[:limit]
-        self.spans = found[:limit] if labelled else None
-
-
-def read_vectors(path: Path | None, rows: int, option: str) -> Any:
-    """The vectors of as many texts, or refuse the file."""
-    if path is None:
-        return None
-    import numpy as np
-
-    found: list[Any] = []
-    count = 0
-    for batch in read(path, need="embedding", columns=()):
-        found.append(batch.vectors)
-        count += len(batch)
-        if count >= rows:
-            break
-    if count < rows:
-        raise InputError(f"{option} has to hold a vector for each of the {rows} texts. Found {count}.")
-    return np.concatenate(found)[:rows]
-
-
-def _concept(name: str | None, terms: Path | None, spans: str | None) -> Concept | None:
-    given = [each for each in (name, terms, spans) if each is not None]
-    if len(given) > 1:
-        raise InputError("Give one of --concept, --terms and --spans. Found several.")
-    if not given:
-        return None
-    return named_concepts([name] if name else None, [terms] if terms else None, [spans] if spans else None)[0]
+def _concepts(
+    names: list[str] | None, terms: list[Path] | None, spans: list[str] | None
+) -> list[Concept] | None:
+    """All that was named, in that order; None leaves it to the protector."""
+    return named_concepts(names, terms, spans) if names or terms or spans else None
 
 
 def show(found: Audit) -> None:
     """Print the verdict and the figures behind it; never a text."""
     screen = console()
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("attack")
-    for column in ("clean", "removed", "guess", "released", "excess"):
-        table.add_column(column, justify="right")
-    table.add_column("counts")
-    for row in found.attacks:
-        shares = (row.control, row.floor, row.prior, row.released)
-        excess = "undefined" if row.excess is None else percent(row.excess)
-        mark = "yes" if row.counts else ""
-        table.add_row(row.name, *(percent(each) for each in shares), excess, mark if row.works else "fails")
-    screen.print(table)
+    if found.attacks:
+        screen.print(_attacks(found))
     for name, reason in found.left_out:
         screen.print(f"left out: {name}: {reason}", highlight=False, markup=False)
     for utility in found.utilities:
@@ -106,9 +62,53 @@ def show(found: Audit) -> None:
         screen.print(f"{utility.metric}: {utility.released:.3f} of {utility.clean:.3f} clean, {kept} kept")
     if words := matched_words(found):
         screen.print(words)
+    if len(found.concepts) > 1:
+        screen.print(_concept_table(found))
     screen.print(f"\n{found.outcome.upper()}  {found.verdict.reason}", highlight=False)
-    if words := worst_words(found):
-        screen.print(words, highlight=False)
+    for words in found.cautions:
+        screen.print(f"Note: {words}", highlight=False)
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for number, column in enumerate(columns):
+        table.add_column(column, justify="right" if number else "left")
+    return table
+
+
+def _figures(row: AttackRow) -> list[str]:
+    """What one attack got, each figure as it is shown."""
+    removed = percent(row.floor) if row.floor is not None and row.floor_is == "removed" else "-"
+    return [
+        percent(row.control),
+        "not measured" if row.floor is None else removed,
+        percent(row.prior),
+        percent(row.released),
+        "not measured" if row.floor is None else "undefined" if row.excess is None else percent(row.excess),
+        "undefined" if row.absolute is None else percent(row.absolute),
+    ]
+
+
+def _attacks(found: Audit) -> Table:
+    table = _table("attack", *FIGURES, "counts")
+    for row in found.attacks:
+        table.add_row(row.name, *_figures(row), ("yes" if row.counts else "") if row.works else "fails")
+    return table
+
+
+def _concept_table(found: Audit) -> Table:
+    table = _table("concept", "verdict", "by", *FIGURES)
+    for each in found.concepts:
+        row = each.row
+        figures = [""] * (len(FIGURES) + 1) if row is None else [row.name, *_figures(row)]
+        table.add_row(each.name, each.outcome, *figures)
+    return table
+
+
+def _protector(path: Path, secret: Path | None, allow_remote: Collection[str]) -> Protector:
+    """The protector, with its key where that is given; an audit makes no key of its own."""
+    key = None if secret is None else Secret.from_file(secret)
+    return load_protector(path, secret=key, allow_remote=allow_remote)
 
 
 def teller(bar: Any) -> Tell:
@@ -155,21 +155,36 @@ def command(
         str | None, typer.Option(metavar="NAME", help="Where the collection keeps its texts.")
     ] = None,
     id_column: Annotated[
-        str, typer.Option(metavar="NAME", help="With --store, the column of IN with the ids.")
-    ] = "id",
-    concept: Annotated[
         str | None,
-        typer.Option(help="What is sensitive, a concept of the catalog; default: the protector's."),
+        typer.Option(
+            metavar="NAME",
+            help="The ids in IN and in files of vectors, or of --store; default: `id`, if both.",
+        ),
+    ] = None,
+    concept: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="What is sensitive, a concept of the catalog; default: the protector's."
+        ),
     ] = None,
     terms: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The same: a file of terms, one a line.")
+        list[Path] | None, typer.Option(metavar="FILE", help="The same: a file of terms, one a line.")
     ] = None,
     spans: Annotated[
-        str | None, typer.Option(metavar="LABEL", help="The same: a label of the spans in IN.")
+        list[str] | None, typer.Option(metavar="LABEL", help="The same: a label of the spans in IN.")
+    ] = None,
+    secret: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="The key of the protector's sticky noise, to ask it as others may."
+        ),
     ] = None,
     suite: Annotated[str, typer.Option(help="quick (minutes) or full (more of everything).")] = "quick",
     fail_above: Annotated[
         float | None, typer.Option(help="Highest excess leakage that passes, such as 0.10.")
+    ] = None,
+    fail_absolute_above: Annotated[
+        float | None, typer.Option(help="Highest absolute leakage that passes, counted from a guess.")
     ] = None,
     worst_case: Annotated[
         bool, typer.Option("--worst-case", help="The attacker who knows all but the term counts, too.")
@@ -209,14 +224,17 @@ def command(
     ] = None,
     json: JsonOption = None,
 ) -> None:
-    """Attack released vectors, measure what they are still good for, and judge: 0 pass, 1 fail, 3 refused."""
+    """Attack released vectors, see what is still of use, judge: 0 pass or measured, 1 fail, 3 refused."""
     if sum(each is not None for each in (protector, embeddings, store)) != 1:
         raise InputError("Give one of --protector DIR, --embeddings FILE and --store URL.")
     if source is None and store is None:
         raise InputError("Give the texts as IN.")
+    if secret is not None and protector is None:
+        raise InputError("--secret is the key of a protector. Give --protector DIR, too.")
     settings = AuditSettings(
         suite=suite,  # type: ignore[arg-type]
         fail_above=fail_above,
+        fail_absolute_above=fail_absolute_above,
         worst_case=worst_case,
         baselines=baselines,
         attacks=tuple(attack or ()),
@@ -231,21 +249,18 @@ def command(
         )
     else:
         assert source is not None
-        given = Rows(source, limit, show_texts)
-    count = len(given.texts)
+        given = Rows(source, limit, show_texts, id_column)
     gold: list[Gold] = [read_searches(searches)] if searches else []
     gold += [read_pairs(utility)] if utility else []
     with progress("reading", 100) as bar:
         found = audit(
             given.texts,
-            _concept(concept, terms, spans),
-            protector=None
-            if protector is None
-            else load_protector(protector, allow_remote=allow_remote or ()),
+            _concepts(concept, terms, spans),
+            protector=None if protector is None else _protector(protector, secret, allow_remote or ()),
             released=given.released
             if isinstance(given, Collected)
-            else read_vectors(embeddings, count, "--embeddings"),
-            clean=read_vectors(clean, count, "--clean"),
+            else given.vectors(embeddings, "--embeddings"),
+            clean=given.vectors(clean, "--clean"),
             embedder=embedder,
             spans=given.spans,
             gold=gold,
@@ -256,8 +271,9 @@ def command(
     options = {
         "--protector": protector, "--embeddings": embeddings,
         "--store": None if store is None else parse_address(store).label, "--text-field": text_field,
-        "--concept": concept, "--terms": terms,
-        "--spans": spans, "--suite": suite, "--fail-above": fail_above, "--worst-case": worst_case,
+        "--id-column": id_column, "--concept": concept, "--terms": terms,
+        "--spans": spans, "--secret": secret, "--suite": suite, "--fail-above": fail_above,
+        "--fail-absolute-above": fail_absolute_above, "--worst-case": worst_case,
         "--baselines": baselines, "--attack": attack, "--utility": utility, "--searches": searches,
         "--clean": clean, "--embedder": embedder, "--rows": rows, "--limit": limit, "--seed": seed,
     }  # fmt: skip

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.cli.vectors import ID_COLUMN, by_id
 from sfumato.errors import InputError
 from sfumato.inputs import read
 from sfumato.stores.base import Store
@@ -21,35 +22,49 @@ _AT_ONCE = 512
 class Collected:
     """Texts whose vectors a collection holds, row by row."""
 
+    id_column: str
+    """Of files that hold vectors of the same rows."""
+    ids: list[str] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
-    vectors: list[Any] = field(default_factory=list)
+    stored: list[Any] = field(default_factory=list)
     spans: list[list[tuple[int, int, str]]] | None = None
     showable: list[bool] = field(default_factory=list)
 
     @property
     def released(self) -> Any:
         """`[n, d]` the stored vectors."""
-        return np.array(self.vectors, np.float32)
+        return np.array(self.stored, np.float32)
+
+    def vectors(self, path: Path | None, option: str) -> Any:
+        """The vectors that a file holds of the same rows, by id: a collection has no order."""
+        return None if path is None else by_id(path, option, self.ids, self.id_column)
 
 
 def collect(
-    url: str, source: Path | None, *, text_field: str | None, id_column: str, limit: int, everything: bool
+    url: str,
+    source: Path | None,
+    *,
+    text_field: str | None,
+    id_column: str | None,
+    limit: int,
+    everything: bool,
 ) -> Collected:
     """Read vectors from a collection, and their texts from it or, by id, from a file."""
     with open_store(url, create=False) as store:
         if source is not None:
-            return _with_texts_of(store, source, id_column, limit, everything)
-        return _with_own_texts(store, text_field or TEXT_FIELD, limit, everything)
+            return _with_texts_of(store, source, Collected(id_column or ID_COLUMN), limit, everything)
+        found = Collected(id_column or ID_COLUMN)
+        return _with_own_texts(store, text_field or TEXT_FIELD, found, limit, everything)
 
 
-def _with_own_texts(store: Store, name: str, limit: int, everything: bool) -> Collected:
-    found = Collected()
+def _with_own_texts(store: Store, name: str, found: Collected, limit: int, everything: bool) -> Collected:
     for rows in store.batches(_AT_ONCE):
-        for vector, metadata in zip(rows.vectors, rows.metadata, strict=True):
+        for own, vector, metadata in zip(rows.ids, rows.vectors, rows.metadata, strict=True):
             text = metadata.get(name)
             if isinstance(text, str) and text and len(found.texts) < limit:
+                found.ids.append(own)
                 found.texts.append(text)
-                found.vectors.append(vector)
+                found.stored.append(vector)
         if len(found.texts) >= limit:
             break
     if not found.texts:
@@ -61,8 +76,8 @@ def _with_own_texts(store: Store, name: str, limit: int, everything: bool) -> Co
     return found
 
 
-def _with_texts_of(store: Store, source: Path, id_column: str, limit: int, everything: bool) -> Collected:
-    found = Collected()
+def _with_texts_of(store: Store, source: Path, found: Collected, limit: int, everything: bool) -> Collected:
+    id_column = found.id_column
     labelled = False
     spans: list[list[tuple[int, int, str]]] = []
     missing = 0
@@ -81,8 +96,9 @@ def _with_texts_of(store: Store, source: Path, id_column: str, limit: int, every
             if name not in vectors:
                 missing += 1
             elif len(found.texts) < limit:
+                found.ids.append(name)
                 found.texts.append(text)
-                found.vectors.append(vectors[name])
+                found.stored.append(vectors[name])
                 found.showable.append(everything or marks[row] is True)
                 spans.append(batch.spans[row] if batch.spans is not None else [])
         if len(found.texts) >= limit:

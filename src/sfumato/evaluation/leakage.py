@@ -39,6 +39,9 @@ class Leakage:
     """Of the excess; None where it is undefined, in the figure itself or in too many resamples."""
     intervals: dict[str, Interval | None] = field(default_factory=dict)
     """Of control, floor, prior and released."""
+    absolute: float | None = None
+    """(released - prior)/(control - prior); None where the control is not above the prior."""
+    absolute_interval: Interval | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -48,6 +51,11 @@ class Leakage:
 def excess_leakage(*, control: float, floor: float, released: float) -> float | None:
     """Share of what hiding could take away that is still there: 0 at the floor, 1 at the control."""
     return (released - floor) / (control - floor) if control > floor else None
+
+
+def absolute_leakage(*, control: float, prior: float, released: float) -> float | None:
+    """Share of what a vector gives away beyond a constant guess that is still there: 0 at the guess."""
+    return excess_leakage(control=control, floor=prior, released=released)
 
 
 def measure_leakage(
@@ -82,11 +90,16 @@ def measure_leakage(
         raise InputError("There must be something sensitive in the rows. Found nothing.")
     draws = dict(zip(pooled, _rates(resampled_sums(columns, chosen)).T, strict=True))
     rates = {name: hits.rate for name, hits in pooled.items()}
-    gap = draws["control"] - draws["floor"]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.where(gap > 0, (draws["released"] - draws["floor"]) / gap, np.nan)
     excess = excess_leakage(control=rates["control"], floor=rates["floor"], released=rates["released"])
+    absolute = absolute_leakage(control=rates["control"], prior=rates["prior"], released=rates["released"])
     rows = len(columns)
+
+    def interval(figure: float | None, below: str) -> Interval | None:
+        gap = draws["control"] - draws[below]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = np.where(gap > 0, (draws["released"] - draws[below]) / gap, np.nan)
+        return None if figure is None else percentile_interval(ratio, chosen.coverage)
+
     return Leakage(
         **rates,
         excess=excess,
@@ -96,8 +109,10 @@ def measure_leakage(
         groups=rows if chosen.groups is None else len(np.unique(chosen.groups)),
         runs=1 if isinstance(released, Hits) else len(released),
         coverage=chosen.coverage,
-        interval=None if excess is None else percentile_interval(ratio, chosen.coverage),
+        interval=interval(excess, "floor"),
         intervals={name: percentile_interval(drawn, chosen.coverage) for name, drawn in draws.items()},
+        absolute=absolute,
+        absolute_interval=interval(absolute, "prior"),
     )
 
 

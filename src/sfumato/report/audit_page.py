@@ -8,12 +8,12 @@ from typing import Any
 
 from markupsafe import Markup
 
-from sfumato.auditing.result import Audit
+from sfumato.auditing.result import Audit, ConceptResult
 from sfumato.auditing.rows import AttackRow
 from sfumato.auditing.verdict import percent
 from sfumato.report.chart import Point, Series, bar, pen, tradeoff
 from sfumato.report.page import render
-from sfumato.report.words import HEADINGS, STANDARDS, guarantee_words, limits, matched_words, worst_words
+from sfumato.report.words import STANDARDS, guarantee_words, heading, limits, matched_words, reason
 
 GOAL = (0.95, 0.05)
 """What should be kept at least, and leak at most in excess."""
@@ -22,16 +22,18 @@ _TERMS = 24
 
 def audit_page(audit: Audit, *, title: str = "Leakage audit") -> str:
     """Write the page; it holds no text but those the audit holds, and asks nothing of the network."""
-    others = _series(audit)
+    others, ours = _series(audit), _place(audit)
     return render(
         "audit.html.j2",
         title=title,
         outcome=audit.outcome,
-        heading=_unbroken(_heading(audit)),
-        reason=_unbroken(audit.verdict.reason),
-        warning=_unbroken(worst_words(audit)),
+        heading=_unbroken(heading(audit)),
+        reason=_unbroken(reason(audit)),
+        cautions=[_unbroken(each) for each in audit.cautions],
+        concepts=[_concept(each) for each in audit.concepts] if len(audit.concepts) > 1 else [],
         cards=_cards(audit),
-        chart=_chart(audit, others),
+        chart=_chart(audit, ours, others),
+        placed=ours is not None,
         legend=[{"label": each.label, "line": Markup(_swatch(number))} for number, each in enumerate(others)],
         matched=_unbroken(matched_words(audit)),
         baselines=[_baseline(row) for row in audit.baselines],
@@ -45,16 +47,10 @@ def audit_page(audit: Audit, *, title: str = "Leakage audit") -> str:
         limits=limits(audit),
         standards=STANDARDS,
         settings=_settings(audit.settings),
-        concept=audit.settings["concept"]["name"],
-        worst_case=audit.settings["worst_case"],
+        concept=", ".join(each.name for each in audit.concepts) or audit.concept,
+        worst_concept=audit.concept,
+        beside=audit.worst_case is not None and not audit.settings["worst_case"],
     )
-
-
-def _heading(audit: Audit) -> str:
-    limit = audit.settings["fail_above"]
-    if audit.outcome == "pass" and limit is None:
-        return HEADINGS["measured"]
-    return HEADINGS[audit.outcome].format(limit="" if limit is None else percent(limit))
 
 
 def _unbroken(words: str) -> str:
@@ -70,23 +66,46 @@ def between(interval: Sequence[float] | None) -> str:
 def _cards(audit: Audit) -> list[dict[str, str]]:
     row, worst, utility = audit.verdict.row, audit.worst_case, audit.utility
     cards = []
-    if row is not None:
-        cards.append(_card("Excess leakage", row.excess, row.interval, f"by {row.name}, against its floor"))
-        cards.append(_card("Read from clean vectors", row.control, None, "the same attack: its control"))
-    kept = _card("Utility kept", utility.kept, utility.interval, utility.metric)
-    informed = "an attacker who knows the text but for the term"
-    cards.append(kept)
-    if worst is not None:
-        cards.append(_card("Worst case", worst.excess, worst.interval, informed))
+    if row is not None and row.works:
+        beside = f"{percent(row.control)} from clean ones, {percent(row.prior)} by a guess"
+        cards.append(_card("Named from released vectors", row.released, None, f"by {row.name}: {beside}"))
+        if row.separates:
+            cards.append(_card("Excess leakage", row.excess, row.interval, "from what the rest gives away"))
+        cards.append(_card("Absolute leakage", row.absolute, row.absolute_interval, "from a constant guess"))
+    if audit.attacks:
+        cards.append(_card("Utility kept", utility.kept, utility.interval, utility.metric))
+    if worst is not None and worst is not row:
+        informed = f"named by who knows the text but for the term; {percent(worst.floor or 0.0)} by chance"
+        cards.append(_card("Worst case", worst.released, None, informed))
+    if audit.oracle is not None:
+        named = audit.oracle.named
+        asked = f"named by who may ask the same protector; {percent(audit.oracle.chance)} by chance"
+        cards.append(_card("Oracle", named.value, (named.low, named.high), asked))
     return cards
 
 
 def _card(name: str, value: float | None, interval: Sequence[float] | None, note: str) -> dict[str, str]:
     return {
         "name": name,
-        "value": "undefined" if value is None else percent(value),
+        "value": _share(value),
         "between": between(interval),
-        "note": note,
+        "note": _unbroken(note),
+    }
+
+
+def _share(value: float | None) -> str:
+    return "undefined" if value is None else percent(value)
+
+
+def _concept(each: ConceptResult) -> dict[str, str]:
+    row = each.row
+    figures = {} if row is None else {key: str(value) for key, value in _attack(row).items()}
+    return {
+        **dict.fromkeys(("name", "control", "floor", "prior", "released", "excess", "absolute"), "–"),
+        **figures,
+        "concept": each.name,
+        "verdict": each.outcome,
+        "attack": "" if row is None else row.name,
     }
 
 
@@ -111,16 +130,23 @@ def _series(audit: Audit) -> list[Series]:
     ]
 
 
-def _chart(audit: Audit, others: list[Series]) -> Markup:
+def _place(audit: Audit) -> Point | None:
+    """Where the release stands in the picture; None where no attack gives its excess a meaning."""
     row, utility = audit.verdict.row, audit.utility
-    ours = None
-    if row is not None and row.excess is not None and utility.kept is not None and audit.outcome != "refused":
-        ours = Point(utility.kept, row.excess, utility.interval, row.interval, "audited here")
+    if row is None or row.excess is None or utility.kept is None or not row.separates:
+        return None
+    return Point(utility.kept, row.excess, utility.interval, row.interval, "audited here")
+
+
+def _chart(audit: Audit, ours: Point | None, others: list[Series]) -> Markup | None:
+    """The picture; None where there is nothing to put into it."""
+    if ours is None and not others:
+        return None
     drawn = tradeoff(
         ours,
         others,
         title="Excess leakage against utility kept",
-        x_label=f"utility kept ({utility.metric})",
+        x_label=f"utility kept ({audit.utility.metric})",
         y_label="excess leakage",
         goal=GOAL,
     )
@@ -137,9 +163,10 @@ def _swatch(number: int) -> str:
 def _baseline(row: Any) -> dict[str, str]:
     return {
         "label": row.label,
-        "excess": "undefined" if row.excess is None else percent(row.excess),
+        "excess": _share(row.excess),
         "between": between(row.interval),
-        "kept": "undefined" if row.utility.kept is None else percent(row.utility.kept),
+        "absolute": _share(row.absolute),
+        "kept": _share(row.utility.kept),
         "promise": row.guarantee.partition(": ")[2] or row.guarantee,
         "keyed": "a key; the attacker had texts stored under it" if row.keyed else "",
     }
@@ -150,16 +177,25 @@ def _attack(row: AttackRow) -> dict[str, str | bool]:
         "name": row.name,
         "question": row.question,
         "control": percent(row.control),
-        "floor": percent(row.floor),
+        "floor": _floor(row),
         "prior": percent(row.prior),
         "released": percent(row.released),
-        "excess": "undefined" if row.excess is None else percent(row.excess),
+        "excess": "not measured" if row.floor is None else _share(row.excess),
         "between": between(row.interval),
+        "absolute": _share(row.absolute),
+        "absolute_between": between(row.absolute_interval),
         "works": row.works,
         "counts": row.counts,
         "rows": str(row.rows),
         "note": row.note,
     }
+
+
+def _floor(row: AttackRow) -> str:
+    """What it reads where the concept is removed; a choice among candidates has chance in its place."""
+    if row.floor is None:
+        return "not measured"
+    return percent(row.floor) if row.floor_is == "removed" else "–"
 
 
 def _terms(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -200,7 +236,7 @@ def _utility(found: Any) -> dict[str, str]:
         "metric": found.metric,
         "clean": f"{found.clean:.3f}",
         "released": f"{found.released:.3f}",
-        "kept": "undefined" if found.kept is None else percent(found.kept),
+        "kept": _share(found.kept),
         "between": between(found.interval),
     }
 

@@ -8,10 +8,10 @@ from sfumato.auditing.comparison import MATCHED
 from sfumato.auditing.result import Audit
 from sfumato.auditing.verdict import percent
 
-HEADINGS = {
+_HEADINGS = {
     "pass": "Within the limit of {limit}",
     "fail": "Above the limit of {limit}",
-    "refused": "No verdict: the attacks do not work here",
+    "refused": "No verdict",
     "measured": "Measured; no limit was set",
 }
 
@@ -36,9 +36,6 @@ STANDARDS = (
     ),
 )
 
-WORTH_A_WORD = 0.10
-"""Excess of the worst case that is pointed out where no limit was set."""
-
 _METRICS = {
     "l2": "Euclidean distance",
     "mahalanobis": "Mahalanobis distance, which counts the concept's directions more",
@@ -47,6 +44,30 @@ _METRICS = {
     "chordal+radius": "chordal distance and difference in length",
     "bounded": "any two vectors",
 }
+
+
+def heading(audit: Audit) -> str:
+    """The verdict in a few words; a pass that hides something says so here."""
+    by = "excess" if audit.verdict.row is None else audit.verdict.row.by
+    limits = [
+        f"{percent(limit)} for {name} leakage"
+        for name, limit in (
+            (by, audit.settings["fail_above"]),
+            ("absolute", audit.settings["fail_absolute_above"]),
+        )
+        if limit is not None
+    ]
+    between = " or of " if audit.outcome == "fail" else " and of "
+    said = _HEADINGS[audit.outcome].format(limit=between.join(limits))
+    if audit.outcome == "pass" and audit.cautions:
+        said += ", but read on"
+    return said
+
+
+def reason(audit: Audit) -> str:
+    """Why, under the heading, which already says that there is no verdict."""
+    said = audit.verdict.reason.removeprefix("No verdict: ")
+    return said[:1].upper() + said[1:]
 
 
 def guarantee_words(audit: Audit) -> dict[str, Any]:
@@ -97,24 +118,11 @@ def matched_words(audit: Audit) -> str:
     )
     if ours is not None:
         return f"{said} What is audited here has {percent(ours['excess'])} at {percent(ours['kept'])}."
-    if audit.outcome == "refused" or audit.excess is None:
+    if not audit.attacks or audit.outcome == "refused" or audit.excess is None:
         return f"{said} What is audited here has no figure to compare."
     kept = audit.utility.kept
     here = "does not have a defined utility" if kept is None else f"keeps {percent(kept)}"
     return f"{said} What is audited here {here}, so it is not compared at that level."
-
-
-def worst_words(audit: Audit) -> str:
-    """A warning where the worst case is bad and the verdict does not rest on it."""
-    worst, limit = audit.worst_case, audit.settings["fail_above"]
-    if worst is None or worst.counts or worst.excess is None or not worst.works:
-        return ""
-    if worst.excess <= (WORTH_A_WORD if limit is None else limit):
-        return ""
-    return (
-        f"But whoever knows a text but for the term still names it in {percent(worst.released)} of cases "
-        f"({percent(worst.control)} from clean vectors, {percent(worst.floor)} by chance)."
-    )
 
 
 def limits(audit: Audit) -> list[str]:
@@ -123,12 +131,13 @@ def limits(audit: Audit) -> list[str]:
     found = [
         "An attack that fails proves nothing about a better one: this page says what was tried and what "
         "it got.",
-        f"Leakage is counted for one concept, {settings['concept']['name']}, as found by "
-        f"{settings['concept']['found_by']}. What that does not find is neither hidden nor counted.",
+        f"The figures are of one concept, {settings['concept']['name']}, as found by "
+        f"{settings['concept']['found_by']}. What that does not find is neither removed from the floor nor "
+        "counted as a term.",
         f"The attacker learned from {settings['learned_from']} texts like yours and was tried on "
         f"{settings['attacked']} others. Somebody with more of them may read more.",
-        "Excess leakage is counted from what the rest of the text gives away. Where that is much, hiding the "
-        "concept hides little.",
+        "Excess leakage is counted from what the rest of the text gives away, absolute leakage from a "
+        "constant guess. Cutting the concept out of the text has an excess of 0 % by definition.",
         "Intervals cover 95 % of samples like this one; whole groups of near-duplicates are drawn.",
     ]
     if settings["target"] == "embeddings":
@@ -138,8 +147,8 @@ def limits(audit: Audit) -> list[str]:
         )
     if settings["embedder"] is None:
         found.append(
-            "No encoder was named, so the floor could not be measured; the best constant guess stands in for "
-            "it, which can only make the excess look larger."
+            "No encoder was named, so the floor was not measured, and there is no excess leakage. Name the "
+            "encoder to have it."
         )
     if settings["concept"]["source"] == "spans":
         found.append("The terms come from labelled spans and are private, so they have no names here.")

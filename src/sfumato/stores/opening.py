@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from inspect import signature
+from pathlib import Path
 from typing import Any
 
 from sfumato.errors import ParameterError
 from sfumato.files import require_place
 from sfumato.registry import Entry, Registry
 from sfumato.stores.address import Address, parse_address
-from sfumato.stores.base import Store
+from sfumato.stores.base import Store, StoreError
 from sfumato.stores.rows import Metric, checked_metric
 
 _HERE = "sfumato.stores"
@@ -52,6 +53,9 @@ def open_store(url: str, *, metric: Metric | None = None, create: bool = True) -
         create: Whether it may be absent; otherwise an address without a collection is refused.
     """
     address = parse_address(url)
+    if not create and address.place and not address.is_server and not Path(address.place).is_dir():
+        # A client would make the folder first and find it empty then.
+        raise StoreError(f"There is no collection at {address.label}: no such folder. Check the name.")
     kind: Any = STORES.get(address.store)
     asked = address.options.get("metric")
     if asked is not None and metric is not None and asked != metric:

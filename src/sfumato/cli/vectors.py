@@ -1,0 +1,105 @@
+"""Texts to audit and the vectors that belong to them: joined by ids where both files have them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import InputError
+from sfumato.inputs import read
+from sfumato.inputs.parquet import open_parquet
+
+ID_COLUMN = "id"
+
+
+class Rows:
+    """The first texts of a file, their spans, their ids, and which of them may be shown."""
+
+    def __init__(self, path: Path, limit: int, everything: bool, id_column: str | None = None) -> None:
+        self.texts: list[str] = []
+        self.showable: list[bool] = []
+        self.id_column, self.asked = id_column or ID_COLUMN, id_column is not None
+        found: list[list[tuple[int, int, str]]] = []
+        ids: list[Any] = []
+        labelled = False
+        for batch in read(path, need="text"):
+            texts = batch.texts or []
+            marks = batch.columns.get("showable", [False] * len(texts))
+            self.texts += texts
+            ids += batch.columns.get(self.id_column, [None] * len(texts))
+            self.showable += [everything or mark is True for mark in marks]
+            labelled = labelled or batch.spans is not None
+            found += batch.spans if batch.spans is not None else [[] for _ in texts]
+            if len(self.texts) >= limit:
+                break
+        self.texts, self.showable = self.texts[:limit], self.showable[:limit]
+        self.spans = found[:limit] if labelled else None
+        self.ids = self._ids(ids[:limit], path)
+
+    def _ids(self, found: list[Any], path: Path) -> list[str] | None:
+        if any(each is None for each in found):
+            if self.asked:
+                raise InputError(f"`{path.name}` must have an id in `{self.id_column}` in every row.")
+            return None
+        ids = [str(each) for each in found]
+        if len(set(ids)) < len(ids):
+            if self.asked:
+                raise InputError(f"The ids in `{self.id_column}` of `{path.name}` must all be different.")
+            return None
+        return ids
+
+    def vectors(self, path: Path | None, option: str) -> NDArray[np.float32] | None:
+        """The vectors of the texts, or refuse the file: by id where it has ids too, else row by row."""
+        if path is None:
+            return None
+        if self.ids is not None and (self.asked or _has_column(path, self.id_column)):
+            return by_id(path, option, self.ids, self.id_column)
+        return _in_order(path, option, len(self.texts))
+
+
+def by_id(path: Path, option: str, ids: list[str], column: str) -> NDArray[np.float32]:
+    """The vectors of these ids, in their order, or refuse the file."""
+    if not _has_column(path, column):
+        raise InputError(f"`{path.name}` has no column `{column}`. Name that of the ids with --id-column.")
+    wanted = {name: row for row, name in enumerate(ids)}
+    made: NDArray[np.float32] | None = None
+    filled = np.zeros(len(ids), bool)
+    for batch in read(path, need="embedding", columns=(column,)):
+        vectors = np.asarray(batch.vectors)
+        made = np.empty((len(ids), vectors.shape[1]), vectors.dtype) if made is None else made
+        for name, vector in zip(batch.columns[column], vectors, strict=True):
+            row = wanted.get(str(name))
+            if row is None:
+                continue
+            if filled[row]:
+                raise InputError(f"The ids in `{column}` of `{path.name}` must all be different.")
+            made[row], filled[row] = vector, True
+    if made is None or not filled.all():
+        raise InputError(
+            f"{option} has to hold a vector for each of the {len(ids)} ids in `{column}`. It lacks "
+            f"{int((~filled).sum())}. Check the ids, or name their column with --id-column."
+        )
+    return made
+
+
+def _in_order(path: Path, option: str, rows: int) -> NDArray[np.float32]:
+    found: list[Any] = []
+    count = 0
+    for batch in read(path, need="embedding", columns=()):
+        found.append(batch.vectors)
+        count += len(batch)
+        if count >= rows:
+            break
+    if count < rows:
+        raise InputError(f"{option} has to hold a vector for each of the {rows} texts. Found {count}.")
+    return np.concatenate(found)[:rows]
+
+
+def _has_column(path: Path, name: str) -> bool:
+    if path.suffix.lower() != ".parquet" or not path.is_file():
+        return False
+    with open_parquet(path) as opened:
+        return name in opened.schema_arrow.names
