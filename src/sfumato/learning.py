@@ -33,7 +33,7 @@ LEAST_PAIRS = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LearnSettings:
-    """How a protector is learned; the defaults aim at leakage near its floor for little utility."""
+    """How a protector is learned; the defaults aim at what removing the term leaves, at little cost."""
 
     shape: LearnShape = "ellipsoid"
     kind: EllipsoidKind = "sharp"

@@ -54,8 +54,7 @@ def _on_texts(neutral: bool, only_matching: bool) -> list[str]:
         missed = (
             "a term the detector misses leaves in the vector as it is"
             if only_matching
-            else "a term the detector misses, and a vector that comes without its text, is covered by the "
-            "noise alone"
+            else "a term the detector misses, and a vector that comes without its text, has the noise alone"
         )
         notes += [
             f"where a concept is found in the text its term does not enter the vector at all; {missed}",

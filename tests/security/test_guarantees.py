@@ -48,7 +48,7 @@ def test_texts_that_leave_without_noise_have_no_promise_and_no_place_under_a_cei
     promise = selective.guarantee
     assert promise.proof == "none" and math.isinf(promise.epsilon) and not promise.is_private
     assert "no differential privacy" in promise.describe()
-    assert "covered by the noise" not in said(selective) and "leaves in the vector as it is" in said(
+    assert "has the noise alone" not in said(selective) and "leaves in the vector as it is" in said(
         selective
     )
     secret = Secret.generate()
