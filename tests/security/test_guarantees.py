@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sfumato.accounting import Ledger, Secret
+from sfumato.accounting import Guarantee, Ledger, Secret
 from sfumato.concepts.concept import Concept
 from sfumato.embedders import Fake
 from sfumato.errors import BudgetError
@@ -111,3 +111,7 @@ def test_a_mask_has_its_loss_on_record_too():
     pytest.importorskip("torch")
     made = learned(source="public", shape="mask")
     assert made.guarantee.substitutions.worst > 0
+
+
+def test_a_metric_of_somebody_else_s_mechanism_is_named_and_not_an_error():
+    assert "epsilon 3 per unit of hamming distance" in Guarantee("toy", 3.0, "hamming", "proved").describe()

@@ -75,7 +75,7 @@ class Guarantee:
             "angular": "per radian of angle",
             "chordal": "per unit of chordal distance",
             "chordal+radius": "per unit of chordal distance plus radius difference",
-        }[self.metric]
+        }.get(self.metric, f"per unit of {self.metric} distance")
         delta = f", delta {self.delta:.3g}" if self.delta else ""
         times = f" over {self.releases} releases" if self.releases > 1 else ""
         assumed = "" if self.proof == "proved" else " (conditional, see notes)"
