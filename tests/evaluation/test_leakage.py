@@ -37,6 +37,9 @@ def test_the_record():
         assert getattr(record, name) == part.rate and low < part.rate < high
     assert record.excess == pytest.approx((record.released - record.floor) / (record.control - record.floor))
     assert record.interval[0] < record.excess < record.interval[1]
+    absolute = (record.released - record.prior) / (record.control - record.prior)
+    assert record.absolute == pytest.approx(absolute) and record.absolute > record.excess
+    assert record.absolute_interval[0] < absolute < record.absolute_interval[1]
     written = json.loads(json.dumps(record.to_dict()))
     assert {"control", "floor", "prior", "released", "excess", "attack", "interval"} <= set(written)
     assert record.rows == record.groups == 400

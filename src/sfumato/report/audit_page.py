@@ -49,7 +49,9 @@ def audit_page(audit: Audit, *, title: str = "Leakage audit") -> str:
         settings=_settings(audit.settings),
         concept=", ".join(each.name for each in audit.concepts) or audit.concept,
         worst_concept=audit.concept,
-        beside=audit.worst_case is not None and not audit.settings["worst_case"],
+        beside=audit.outcome != "refused"
+        and audit.worst_case is not None
+        and not audit.settings["worst_case"],
     )
 
 
@@ -72,7 +74,10 @@ def _cards(audit: Audit) -> list[dict[str, str]]:
         if row.separates:
             cards.append(_card("Excess leakage", row.excess, row.interval, "from what the rest gives away"))
         cards.append(_card("Absolute leakage", row.absolute, row.absolute_interval, "from a constant guess"))
-    if audit.attacks:
+    elif row is not None:
+        little = f"too little to prove anything: a guess names {percent(row.prior)}"
+        cards.append(_card("Read from clean vectors", row.control, None, little))
+    if audit.attacks and audit.outcome != "refused":
         cards.append(_card("Utility kept", utility.kept, utility.interval, utility.metric))
     if worst is not None and worst is not row:
         informed = f"named by who knows the text but for the term; {percent(worst.floor or 0.0)} by chance"
