@@ -48,9 +48,7 @@ def test_texts_that_leave_without_noise_have_no_promise_and_no_place_under_a_cei
     promise = selective.guarantee
     assert promise.proof == "none" and math.isinf(promise.epsilon) and not promise.is_private
     assert "no differential privacy" in promise.describe()
-    assert "has the noise alone" not in said(selective) and "leaves in the vector as it is" in said(
-        selective
-    )
+    assert "has the noise alone" not in said(selective) and "leaves in the vector as it is" in said(selective)
     secret = Secret.generate()
     ledger = Ledger(tmp_path / "ceiling", secret=secret, ceiling=1e9)
     for texts in (["nothing to hide here"], ["visit 3 to Calder went well"]):

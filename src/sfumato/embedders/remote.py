@@ -51,5 +51,5 @@ def require_consent(address: str, allowed: Collection[str]) -> None:
     if not {host, shown} & {each.strip().lower() for each in asked}:
         raise ArtifactError(
             f"The saved folder names an encoder on another machine, {shown}, which would be sent every text. "
-            f"Allow it with --allow-remote {shown} (in Python allow_remote=[{shown!r}]) if you trust it."
+            f"If you trust it: --allow-remote {shown}, allow_remote=[{shown!r}] or {ALLOW_VARIABLE}={shown}."
         )

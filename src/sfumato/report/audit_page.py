@@ -15,8 +15,8 @@ from sfumato.report.chart import Point, Series, bar, pen, tradeoff
 from sfumato.report.page import render
 from sfumato.report.words import STANDARDS, guarantee_words, heading, limits, matched_words, reason
 
-GOAL = (0.95, 0.05)
-"""What should be kept at least, and leak at most in excess."""
+LIKE_REMOVAL = (0.95, 0.05)
+"""About what cutting the term out reaches too: so much kept at least, so much excess at most."""
 _TERMS = 24
 
 
@@ -153,7 +153,7 @@ def _chart(audit: Audit, ours: Point | None, others: list[Series]) -> Markup | N
         title="Excess leakage against utility kept",
         x_label=f"utility kept ({audit.utility.metric})",
         y_label="excess leakage",
-        goal=GOAL,
+        goal=LIKE_REMOVAL,
     )
     return Markup(drawn)
 

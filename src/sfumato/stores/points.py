@@ -67,11 +67,15 @@ def _refuse_foreign(folder: Path) -> None:
             raise refused(folder, f"its meta.json is over {_LARGEST_META >> 20} MiB")
         try:
             _refuse_odd_collections(folder, json.loads(meta.read_bytes()))
+        except ArtifactError:
+            raise
         except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
             raise refused(folder, "its meta.json is not Qdrant's") from None
     # Also what meta.json does not name: a collection that is made later takes its place.
     for place in (folder / "collection").glob("*"):
-        if not place.is_dir() or not {each.name for each in place.iterdir()} <= _FILES:
+        if place.name.startswith(".") and place.is_file():
+            continue
+        if not place.is_dir() or not {each.name for each in place.glob("[!.]*")} <= _FILES:
             raise refused(folder, "it holds other files than Qdrant's, or a collection with / in its name")
         if (place / _DATABASE).exists():
             _refuse_odd_database(folder, place / _DATABASE)
