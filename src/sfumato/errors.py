@@ -15,7 +15,8 @@ Messages say what, the rule, the value found and what to do, in one line. They n
 
 Two more never reach a caller: `server.problems.Problem` becomes an HTTP answer, and `auditing.rows.LeftOut`
 a line of the report. Warnings stand beside what they warn of: `randomness.InsecureSeedWarning`,
-`protector.TextsMissingWarning` and `attacks.hf_models.UntestedVersionWarning`.
+`protector.TextsMissingWarning`, `stores.metadata.MetadataWarning` and
+`attacks.hf_models.UntestedVersionWarning`.
 """
 
 from __future__ import annotations
