@@ -7,13 +7,15 @@ noise; a request that the ledger refuses is then tried alone, so that it costs n
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.protector import Prepared, Protector, Role
-from sfumato.server.problems import GONE, Problem
+from sfumato.server.problems import Problem
+from sfumato.server.work import Work
 
 MOST = 4096
 """Texts in one write; a request that is larger alone still goes whole."""
@@ -24,7 +26,7 @@ class _Job:
     texts: list[str]
     ready: Prepared
     role: Role
-    stop: threading.Event
+    work: Work
     vectors: NDArray[np.float32] | None = None
     error: Exception | None = None
 
@@ -42,11 +44,9 @@ class Releaser:
         self._waiting: list[_Job] = []
         self._busy = False
 
-    def release(
-        self, texts: list[str], ready: Prepared, role: Role, stop: threading.Event
-    ) -> NDArray[np.float32]:
-        """Put texts on the ledger and release their vectors; `stop` says that nobody waits for them."""
-        job = _Job(texts, ready, role, stop)
+    def release(self, texts: list[str], ready: Prepared, role: Role, work: Work) -> NDArray[np.float32]:
+        """Put texts on the ledger and release their vectors; `work` knows whether anybody waits for them."""
+        job = _Job(texts, ready, role, work)
         with self._free:
             self._waiting.append(job)
             while not job.done:
@@ -83,17 +83,18 @@ class Releaser:
 
     def _release(self, jobs: list[_Job]) -> None:
         for job in jobs:
-            if job.stop.is_set():
-                job.error = Problem(GONE, "Nobody waits for this any more.", code="client_gone")
+            try:
+                job.work.check()
+            except Problem as given_up:
+                job.error = given_up
         wanted = [job for job in jobs if not job.done]
         if not wanted:
             return
         try:
+            ready = joined([job.ready for job in wanted])
+            texts = [text for job in wanted for text in job.texts]
             vectors = self._protector.protect(
-                np.concatenate([job.ready.vectors for job in wanted]),
-                texts=[text for job in wanted for text in job.texts],
-                matched=np.concatenate([job.ready.matched for job in wanted]),
-                role=wanted[0].role,
+                ready.vectors, texts=texts, matched=ready.matched, role=wanted[0].role
             )
         except Exception as error:
             if len(wanted) == 1:
@@ -105,3 +106,12 @@ class Releaser:
         ends = np.cumsum([len(job.texts) for job in wanted])[:-1]
         for job, rows in zip(wanted, np.split(vectors, ends), strict=True):
             job.vectors = rows
+
+
+def joined(parts: Sequence[Prepared]) -> Prepared:
+    """What was prepared in parts, as one."""
+    if len(parts) == 1:
+        return parts[0]
+    return Prepared(
+        np.concatenate([part.vectors for part in parts]), np.concatenate([part.matched for part in parts])
+    )
