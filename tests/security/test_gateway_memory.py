@@ -44,11 +44,11 @@ def running(folder, keys):
     [b"", b"GET /health HTTP/1.1\r\nHost: localhost\r\nX-Long: " + b"x" * 15_000],
     ids=["silent", "headers that never end"],
 )
-def test_a_thousand_connections_without_a_key_cost_less_than_50_mib(running, keys, first):
+def test_a_thousand_connections_without_a_key_cost_less_than_50_mib(running, keys, first, record_property):
     before = memory(running.process.pid)
     with crowd(running, MANY, first):
         grown = settled(running.process.pid) - before
-        print(f"\n{MANY} keyless connections: +{grown:.1f} MiB")
+        record_property("mib", round(grown, 1))
         assert running.embed(["good"], keys[1]["good"])[0] == 200
     assert grown < ALLOWED
 
@@ -56,14 +56,14 @@ def test_a_thousand_connections_without_a_key_cost_less_than_50_mib(running, key
 @pytest.mark.parametrize(
     "path", ["/", "/health", "/openapi.json", "/v1/embeddings", "/console/try", "/nowhere"]
 )
-def test_no_body_is_read_without_a_key(running, path):
+def test_no_body_is_read_without_a_key(running, path, record_property):
     before = memory(running.process.pid)
     body = b"x" * (4 * MIB)
     with crowd(running, 20, head(path, length=16 * MIB)) as opened:
         for each in opened:
             pushed(each, body, 0.2)
         grown = settled(running.process.pid, 0.3) - before
-        print(f"\n20 keyless bodies at {path}: +{grown:.1f} MiB")
+        record_property("mib", round(grown, 1))
         said = everything(opened[0])
         assert said.startswith("HTTP/1.1 ") and " 408 " not in said
     assert grown < 20.0
@@ -76,14 +76,14 @@ def test_the_answer_comes_before_a_body_that_never_does(running):
             assert status in everything(connection).splitlines()[0]
 
 
-def test_unfinished_bodies_with_a_key_share_one_budget(running, keys):
+def test_unfinished_bodies_with_a_key_share_one_budget(running, keys, record_property):
     before = memory(running.process.pid)
     body = b"x" * (16 * MIB - 4096)
     with crowd(running, 30, head("/v1/embeddings", length=16 * MIB, key=keys[1]["hostile"])) as opened:
         for each in opened:
             pushed(each, body, 0.2)
         grown = settled(running.process.pid, 0.3) - before
-        print(f"\n30 unfinished bodies with a key: +{grown:.1f} MiB")
+        record_property("mib", round(grown, 1))
         assert running.embed(["good"], keys[1]["good"])[0] == 200
     assert grown < 100.0
 

@@ -86,7 +86,7 @@ def test_what_is_released_is_on_the_ledger_once(running, client):
     for _ in range(3):
         client.embeddings.create(model="m", input=text)
     secret = Secret.from_file(running.state / "secret")
-    ledger = Ledger(running.state / "ledgers" / "local.sqlite", secret=secret, ceiling=None)
+    ledger = Ledger(running.state / "ledgers" / "local.sqlite", secret=secret, ceiling=None, metric="l2")
     assert ledger.spent(text).releases == 1
     client.embeddings.create(model="m", input=text, extra_body={"input_type": "query"})
     assert ledger.spent(text).releases == 2

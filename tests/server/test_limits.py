@@ -129,7 +129,7 @@ def test_an_upstream_embeds_and_its_failures_quote_nothing(tmp_path, upstream):
         assert PRIVATE not in str(found) + running.log and "their-secret-key" not in str(found) + running.log
         assert upstream.url not in str(found)
         secret = Secret.from_file(running.state / "secret")
-        ledger = Ledger(running.state / "ledgers" / "local.sqlite", secret=secret, ceiling=None)
+        ledger = Ledger(running.state / "ledgers" / "local.sqlite", secret=secret, ceiling=None, metric="l2")
         assert ledger.spent(PRIVATE).releases == 0 and ledger.spent("one").releases == 1
 
 
@@ -159,7 +159,7 @@ def test_busy_slow_and_abandoned_requests(tmp_path, upstream):
             time.sleep(0.3)
         assert running.embed(["the next"])[0] == 200
         secret = Secret.from_file(running.state / "secret")
-        ledger = Ledger(running.state / "ledgers" / "local.sqlite", secret=secret, ceiling=None)
+        ledger = Ledger(running.state / "ledgers" / "local.sqlite", secret=secret, ceiling=None, metric="l2")
         assert ledger.spent("abandoned").releases == ledger.spent("too long").releases == 0
         assert 499 in [line.get("status") for line in running.lines()]
 

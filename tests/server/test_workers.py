@@ -29,7 +29,7 @@ def children(process) -> list[int]:
 
 def ledger_of(running, name="local"):
     secret = Secret.from_file(running.state / "secret")
-    return Ledger(running.state / "ledgers" / f"{name}.sqlite", secret=secret, ceiling=None)
+    return Ledger(running.state / "ledgers" / f"{name}.sqlite", secret=secret, ceiling=None, metric="l2")
 
 
 def under_load(running, stop_after, released):

@@ -13,6 +13,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.errors import InputError
+from sfumato.protector import Prepared
 from sfumato.server.logs import tell
 from sfumato.server.problems import GONE, Problem, problem_of
 from sfumato.server.releasing import joined
@@ -96,16 +98,27 @@ def release(tenant: Tenant, body: bytes | bytearray, settings: GatewaySettings, 
     with work.step():
         request = read_request(body, settings, tenant.tokens, tenant.dim)
     parts, tokens = [], 0
-    for texts in work.slices(request.texts):
+    for first, texts in work.slices(request.texts):
         with work.step():
-            tokens += (
-                tenant.tokens.count(texts) if tenant.tokens else sum(len(text) // 4 + 1 for text in texts)
-            )
-            parts.append(tenant.protector.prepare(texts, on_batch=work))
+            tokens += _count(tenant, texts)
+            parts.append(_prepared(tenant, texts, first, work))
     vectors = tenant.releaser.release(request.texts, joined(parts), request.role, work)
     if request.dimensions is not None and request.dimensions < vectors.shape[1]:
         vectors = shortened(vectors, request.dimensions)
     return Released(request, vectors, tokens)
+
+
+def _count(tenant: Tenant, texts: list[str]) -> int:
+    return tenant.tokens.count(texts) if tenant.tokens else sum(len(text) // 4 + 1 for text in texts)
+
+
+def _prepared(tenant: Tenant, texts: list[str], first: int, work: Work) -> Prepared:
+    try:
+        return tenant.protector.prepare(texts, on_batch=work)
+    except InputError as error:
+        if not first:
+            raise
+        raise InputError(f"Counting rows from {first}: {error}") from None
 
 
 def _called(call: Callable[[Work], T], work: Work) -> T:

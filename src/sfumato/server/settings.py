@@ -47,7 +47,7 @@ class GatewaySettings:
     ceiling: float | None = None
     """Most epsilon that one text may spend; a tenant's own ceiling goes first."""
     counting: str = "auto"
-    """How new ledgers count: "own", in a protector's own metric, or "l2", in the worst case per unit of Euclidean
+    """How new ledgers count: "own", in a protector's own metric, or "l2", in the worst case per unit of
     distance, so that protectors may change; "auto" is "l2" where the protector has such a bound."""
     tls_cert: Path | None = None
     tls_key: Path | None = None

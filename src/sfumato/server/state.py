@@ -38,7 +38,7 @@ class State:
         if missing:
             raise InputError(
                 f"The ledger of {', '.join(missing[:3])} is missing from {folder / _LEDGERS}, and what was "
-                f"spent would be forgotten. Put it back, or say --new-ledger {missing[0]} to start an empty one."
+                f"spent would be forgotten. Put it back, or say --new-ledger {missing[0]} for an empty one."
             )
         if os.environ.get(SECRET_VARIABLE):
             self.secret = Secret.from_env(SECRET_VARIABLE)

@@ -54,11 +54,11 @@ class Work:
             self.shares.leave(self._step)
             self._step = None
 
-    def slices(self, texts: Sequence[str]) -> Iterator[list[str]]:
-        """The texts in parts that fit into a step, asking before each whether to go on."""
+    def slices(self, texts: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
+        """The texts in parts that fit into a step, each with its first row."""
         first = 0
         while first < len(texts):
             self.check()
             last = first + self.shares.bound(self.tenant).fits(texts, first)
-            yield list(texts[first:last])
+            yield first, list(texts[first:last])
             first = last
