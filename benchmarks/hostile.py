@@ -42,11 +42,9 @@ FLOOD = [
 ]
 
 
-def ask(port, key, texts, timeout=120.0, opened=None):
+def ask(port, key, texts, timeout=120.0):
     """Status of one request, or the name of what went wrong."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
-    if opened is not None:
-        opened.add(connection)
     try:
         body = json.dumps({"input": texts, "encoding_format": "base64"})
         headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
@@ -54,36 +52,36 @@ def ask(port, key, texts, timeout=120.0, opened=None):
         answer = connection.getresponse()
         answer.read()
         return answer.status
-    except (OSError, http.client.HTTPException, AttributeError) as error:
+    except (OSError, http.client.HTTPException) as error:
         return type(error).__name__
     finally:
-        if opened is not None:
-            opened.discard(connection)
         connection.close()
+
+
+def flood(port, key, threads):
+    """A hostile tenant, until it is killed; says how each request ended."""
+    numbers = itertools.count()
+
+    def one(kind):
+        while True:
+            print(ask(port, key, FLOOD[kind % len(FLOOD)](next(numbers))), flush=True)
+
+    running = [threading.Thread(target=one, args=(kind,)) for kind in range(threads)]
+    for each in running:
+        each.start()
 
 
 @contextlib.contextmanager
 def flooding(port, key, threads, statuses):
-    """A hostile tenant, until the block ends."""
-    stop, opened, numbers = threading.Event(), set(), itertools.count()
-
-    def one(kind):
-        while not stop.is_set():
-            status = ask(port, key, FLOOD[kind % len(FLOOD)](next(numbers)), opened=opened)
-            statuses[status] = statuses.get(status, 0) + 1
-
-    running = [threading.Thread(target=one, args=(kind,), daemon=True) for kind in range(threads)]
-    for each in running:
-        each.start()
+    """A hostile tenant in a process of its own, killed in the middle of what it does."""
+    command = [sys.executable, __file__, "--flood", str(port), key, str(threads)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         yield
     finally:
-        stop.set()
-        for connection in list(opened):
-            with contextlib.suppress(OSError, AttributeError):
-                connection.sock.shutdown(socket.SHUT_RDWR)
-        for each in running:
-            each.join(10)
+        process.kill()
+        for status in process.communicate()[0].split():
+            statuses[status] = statuses.get(status, 0) + 1
 
 
 def paced(port, key, seconds, pace, count, waits, statuses):
@@ -128,7 +126,7 @@ def measure(folder, rounds, seconds, pace, count, threads, options=()):
         for _ in range(rounds):
             paced(port, keys["good"], seconds, pace, count, waits["alone"], good["alone"])
             with flooding(port, keys["hostile"], threads, hostile):
-                time.sleep(1.0)
+                time.sleep(3.0)
                 paced(port, keys["good"], seconds, pace, count, waits["attacked"], good["attacked"])
             time.sleep(3.0)
     finally:
@@ -139,7 +137,7 @@ def measure(folder, rounds, seconds, pace, count, threads, options=()):
         for name, found in waits.items()
     }
     ratio = {f"p{q}": round(figures["attacked"][f"p{q}"] / figures["alone"][f"p{q}"], 2) for q in (50, 99)}
-    return {**figures, "ratio": ratio, "good": good, "hostile": {str(k): v for k, v in hostile.items()}}
+    return {**figures, "ratio": ratio, "good": good, "hostile": hostile}
 
 
 def main():
@@ -161,4 +159,7 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:2] == ["--flood"]:
+        flood(int(sys.argv[2]), sys.argv[3], int(sys.argv[4]))
+    else:
+        main()

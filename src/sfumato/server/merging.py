@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.embedders.base import Embedder, OnBatch
-from sfumato.server.shares import TIGHT, Shares, Step
+from sfumato.server.shares import TIGHT, Shares, Step, cost
 from sfumato.server.work import Work
 
 SHARE = 16
@@ -43,8 +43,8 @@ class _Part:
         return self.job.texts[self.first : self.last]
 
     @property
-    def characters(self) -> int:
-        return sum(map(len, self.texts))
+    def cost(self) -> int:
+        return sum(map(cost, self.texts))
 
 
 @dataclass(slots=True, eq=False)
@@ -99,6 +99,7 @@ class MergingEmbedder:
         parts: list[_Part] = []
         try:
             with self._encoding:
+                self.shares.begin(step)
                 with self._lock:
                     parts = self._round(step.tenant)
                 found = self._embedded(parts) if parts else []
@@ -109,11 +110,11 @@ class MergingEmbedder:
                         part.job.vectors[part.first : part.last] = vectors
                         part.job.done += part.last - part.first
         finally:
-            whole = sum(part.characters for part in parts)
+            whole = sum(part.cost for part in parts)
             shared: dict[str, float] = {}
             for part in parts:
                 owner = part.job.work.tenant
-                shared[owner] = shared.get(owner, 0.0) + part.characters / max(whole, 1)
+                shared[owner] = shared.get(owner, 0.0) + part.cost / whole
             self.shares.leave(step, shared)
 
     def _round(self, tenant: str) -> list[_Part]:
@@ -134,7 +135,7 @@ class MergingEmbedder:
                 size = left.fits(job.texts, job.taken)
                 parts.append(_Part(job, job.taken, job.taken + size))
                 job.taken += size
-                texts, characters = texts - size, characters - parts[-1].characters
+                texts, characters = texts - size, characters - parts[-1].cost
                 if job.taken < len(job.texts):
                     jobs.append(job)
         taken = {id(part.job) for part in parts}

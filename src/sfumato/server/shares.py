@@ -2,11 +2,12 @@
 
 Finding concepts holds Python's lock and the encoder needs it between its operations, so running both at once
 makes both slow and makes one tenant pay for another's texts. Steps are short instead, and chosen fairly. One
-that turns out long is left to itself: the others go on beside it, and its tenant waits until it has ended.
+that turns out long is left to itself: those who have used less go on beside it, and its tenant has no other.
 """
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -22,6 +23,11 @@ PATIENCE = 0.1
 _LOOK = 0.25
 
 
+def cost(text: str) -> int:
+    """Characters that a text counts for: the shortest one is work too."""
+    return max(len(text), 64)
+
+
 class Bound(NamedTuple):
     """The most that one step may take on; a single text always fits."""
 
@@ -32,17 +38,17 @@ class Bound(NamedTuple):
         """How many of the texts from `first` on fit; at least one where there is one."""
         count, room = 0, self.characters
         for text in texts[first : first + self.texts]:
-            room -= len(text)
+            room -= cost(text)
             if room < 0 and count:
                 break
             count += 1
         return count
 
 
-ROOMY = Bound(128, 65_536)
-"""For a tenant that is alone, or has used less than the others."""
-TIGHT = Bound(32, 4_096)
-"""For the one that has used most: the others wait for at most this."""
+ROOMY = Bound(128, 8_192 * (os.cpu_count() or 1))
+"""For a tenant that is alone: about a second's work, for which a newcomer may have to wait once."""
+TIGHT = Bound(64, 2_048)
+"""Where there are others, who wait for each other's."""
 
 
 @dataclass(slots=True, eq=False)
@@ -85,6 +91,11 @@ class Shares:
                 self._waiting.remove(step)
                 self._free.notify_all()
 
+    def begin(self, step: Step) -> None:
+        """Count a step from now on: until here it only waited for something."""
+        with self._free:
+            step.begun = self._clock()
+
     def leave(self, step: Step, shared: Mapping[str, float] | None = None) -> None:
         """End a step and charge its time to its tenant, or to those it was for by their parts of it."""
         with self._free:
@@ -98,19 +109,19 @@ class Shares:
     def bound(self, tenant: str) -> Bound:
         """How much this tenant may take on in one step now."""
         with self._free:
-            now = self._decay()
-            others = [name for name, at in self._seen.items() if name != tenant and now - at < ACTIVE]
-            mine = self._used.get(tenant, 0.0)
-            heaviest = mine > 0.0 and all(mine >= self._used.get(name, 0.0) for name in others)
-            return TIGHT if others and heaviest else ROOMY
+            now = self._clock()
+            alone = all(now - at >= ACTIVE for name, at in self._seen.items() if name != tenant)
+            return ROOMY if alone else TIGHT
 
     def _next(self, now: float) -> Step | None:
-        """The step that may begin: of the tenant that has used least, and none has one that is long."""
-        if any(now - step.begun < PATIENCE for step in self._running):
-            return None
-        busy = {step.tenant for step in self._running}
-        free = [step for step in self._waiting if step.tenant not in busy]
-        return min(free, key=lambda step: self._used.get(step.tenant, 0.0), default=None)
+        """The step that may begin: that of the tenant which has used least, also by what is under way."""
+        used = {step.tenant: self._used.get(step.tenant, 0.0) for step in (*self._waiting, *self._running)}
+        for step in self._running:
+            if now - step.begun < PATIENCE:
+                return None
+            used[step.tenant] += now - step.begun
+        first = min(self._waiting, key=lambda step: used[step.tenant])
+        return None if any(used[step.tenant] <= used[first.tenant] for step in self._running) else first
 
     def _decay(self) -> float:
         now = self._clock()
