@@ -1,4 +1,4 @@
-"""A soak: good, hostile and dying clients at once against a real gateway, for a minute or as long as is asked for.
+"""A soak: good, hostile and dying clients at once against a real gateway, for a minute or as long as asked.
 
 SFUMATO_SOAK_SECONDS=1800 makes it half an hour. Everything stays on this machine and is bounded in number.
 """
