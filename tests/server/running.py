@@ -11,9 +11,10 @@ import socket
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
-from sfumato.accounting import Secret
+from sfumato.accounting import Ledger, Secret
 from sfumato.mechanisms import Laplace
 from sfumato.protector import Protector
 from sfumato.saving import load_protector, save_protector
@@ -56,6 +57,16 @@ class Running:
         made = load_protector(protector, secret=Secret.from_file(self.state / "secret"))
         made.tenant = tenant
         return made
+
+    def ledger(self, tenant: str = "local") -> Ledger:
+        """What the gateway has written down for a tenant."""
+        path, secret = self.state / "ledgers" / f"{tenant}.sqlite", Secret.from_file(self.state / "secret")
+        return Ledger(path, secret=secret, ceiling=None, metric="l2")
+
+    def releases(self, protector: Path, text: str, tenant: str = "local") -> int:
+        """How many releases of a text are on the ledger."""
+        made = self.python_path(protector, tenant)
+        return replace(made, ledger=self.ledger(tenant)).spent(text).releases
 
     def ask(self, method, path, body=None, key=None, headers=None):
         """Status, headers and parsed body of one request."""

@@ -23,13 +23,15 @@ from sfumato.protector import Protector
 from sfumato.server.answers import written
 from sfumato.server.engine import Released, shortened
 from sfumato.server.logs import JsonLines, place
-from sfumato.server.merging import ROUND, SHARE, MergingEmbedder
+from sfumato.server.merging import SHARE, MergingEmbedder
 from sfumato.server.problems import Problem, problem_of
 from sfumato.server.releasing import Releaser
 from sfumato.server.requests import EmbeddingRequest, read_request
 from sfumato.server.settings import GatewaySettings
+from sfumato.server.shares import ROOMY, TIGHT
 from sfumato.server.tokens import Tokens
 from sfumato.server.turns import Turns
+from sfumato.server.work import Work
 
 SETTINGS = GatewaySettings(protector=Path("x"), max_batch=50, max_characters=1000)
 
@@ -55,7 +57,10 @@ class Recording(Fake):
 def run_all(jobs, held=None, waiting=0):
     """Run jobs in threads of their own; `held` is kept busy until so many of them wait for it."""
     found = [None] * len(jobs)
-    if held is not None:
+    merging = isinstance(held, MergingEmbedder)
+    if merging:
+        step = held.shares.enter("another", lambda: False)
+    elif held is not None:
         held._busy = True
 
     def work(number):
@@ -70,9 +75,12 @@ def run_all(jobs, held=None, waiting=0):
     if held is not None:
         while len(held._waiting) < waiting:
             time.sleep(0.001)
-        with held._free:
-            held._busy = False
-            held._free.notify_all()
+        if merging:
+            held.shares.leave(step)
+        else:
+            with held._free:
+                held._busy = False
+                held._free.notify_all()
     for each in threads:
         each.join()
     return found
@@ -86,7 +94,7 @@ def test_merged_requests_get_their_own_vectors_and_the_encoder_is_never_called_t
     for wanted, got in zip(texts, found, strict=True):
         assert got.tobytes() == plain.embed(wanted).tobytes() and got.shape == (len(wanted), 16)
     assert slow.most == 1 and len(slow.calls) < 60
-    assert max(map(len, slow.calls)) <= ROUND
+    assert max(map(len, slow.calls)) <= ROOMY.texts
 
 
 def test_one_refused_text_fails_its_own_request_alone():
@@ -108,7 +116,7 @@ def test_a_huge_request_does_not_hold_up_a_small_one():
     merged.embed(["small"])
     seen = len(slow.calls)
     huge.join()
-    assert seen < len(slow.calls) and SHARE < ROUND
+    assert seen < len(slow.calls) and SHARE < TIGHT.texts < ROOMY.texts
 
 
 @pytest.fixture
@@ -122,12 +130,11 @@ def counted(tmp_path):
 
 def releasing(protector, texts, role="document", *, stopped=False):
     releaser, ready = Releaser(protector), [protector.prepare(each) for each in texts]
-    stop = threading.Event()
+    work = Work("anybody")
     if stopped:
-        stop.set()
-    jobs = zip(texts, ready, strict=True)
-    work = [lambda t=t, r=r: releaser.release(t, r, role, stop) for t, r in jobs]
-    return run_all(work, releaser, len(texts))
+        work.stop.set()
+    jobs = [lambda t=t, r=r: releaser.release(t, r, role, work) for t, r in zip(texts, ready, strict=True)]
+    return run_all(jobs, releaser, len(texts))
 
 
 def test_requests_that_share_a_write_get_what_they_would_get_alone(counted):
@@ -147,8 +154,8 @@ def test_a_refused_request_costs_its_neighbours_nothing(counted):
     found = releasing(counted, [["often", "new"] if n == 5 else [f"query {n}"] for n in range(10)], "query")
     assert isinstance(found[5], BudgetError)
     assert all(each.shape == (1, 16) for number, each in enumerate(found) if number != 5)
-    assert counted.ledger.spent("new").releases == 0
-    assert {counted.ledger.spent(f"query {n}").releases for n in range(10) if n != 5} == {1}
+    assert counted.spent("new").releases == 0
+    assert {counted.spent(f"query {n}").releases for n in range(10) if n != 5} == {1}
 
 
 def test_what_nobody_waits_for_is_not_charged(counted):
@@ -164,7 +171,7 @@ def test_turns_go_round_the_tenants():
         async def one(tenant):
             await turns.take(tenant)
             order.append(tenant)
-            turns.give_back()
+            turns.give_back(tenant)
 
         waiting = [asyncio.ensure_future(one(name)) for name in ["greedy"] * 5 + ["modest"]]
         await asyncio.sleep(0)
@@ -173,7 +180,7 @@ def test_turns_go_round_the_tenants():
         gone.cancel()
         await asyncio.sleep(0)
         assert turns.waiting == 6
-        turns.give_back()
+        turns.give_back("first")
         await asyncio.gather(*waiting)
         await turns.take("again")
         return order, turns.waiting

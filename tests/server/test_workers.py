@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from sfumato.accounting import Ledger, Secret
 from sfumato.saving import load_protector
 from sfumato.server import GatewaySettings
 from sfumato.server.keys import new_key
@@ -25,11 +24,6 @@ CLIENTS = 8
 def children(process) -> list[int]:
     found = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
     return [int(each) for each in found]
-
-
-def ledger_of(running, name="local"):
-    secret = Secret.from_file(running.state / "secret")
-    return Ledger(running.state / "ledgers" / f"{name}.sqlite", secret=secret, ceiling=None)
 
 
 def under_load(running, stop_after, released):
@@ -66,17 +60,16 @@ def test_killed_under_load_with_two_workers_the_ledger_has_at_least_what_was_rel
     with gateway(tmp_path / "run", protector, "--workers", "2", "--no-console") as running:
         assert len(children(running.process)) >= 2
         under_load(running, 200, released)
-        ledger = ledger_of(running)
         assert len(released) >= 100
-        assert not [text for text in released if ledger.spent(text).releases != 1]
-        counted = ledger.summary()["accounts"][0]["accounts"]
+        assert not [text for text in released if running.releases(protector, text) != 1]
+        counted = running.ledger().summary()["accounts"][0]["accounts"]
         assert counted >= len(released)
     with gateway(tmp_path / "run", protector, "--workers", "2", "--no-console") as again:
         texts = sorted(released)[:50]
         status, _, answer = again.embed(texts, encoding_format="base64")
         assert status == 200
         assert [each["embedding"] for each in answer["data"]] == [released[text] for text in texts]
-        assert ledger_of(again).spent(texts[0]).releases == 1
+        assert again.releases(protector, texts[0]) == 1
         metrics = [again.ask("GET", "/metrics")[2] for _ in range(8)]
         assert all('route="/v1/embeddings",status="200"} 1.0' in each for each in metrics)
 
@@ -98,7 +91,7 @@ def test_two_workers_hold_one_ceiling_together(tmp_path):
         for each in threads:
             each.join()
         assert sorted(found) == [200] * 10 + [429] * 30
-        assert ledger_of(running).spent("the same question").releases == 10
+        assert running.releases(protector, "the same question") == 10
 
 
 def test_gunicorn_runs_it_from_the_environment(tmp_path):
@@ -121,7 +114,7 @@ def test_gunicorn_runs_it_from_the_environment(tmp_path):
         answers = [running.embed(["a note"], key, encoding_format="base64") for _ in range(6)]
         assert [status for status, _, _ in answers] == [200] * 6
         assert len({answer["data"][0]["embedding"] for _, _, answer in answers}) == 1
-        assert ledger_of(running, "acme").spent("a note").releases == 1
+        assert running.releases(protector, "a note", "acme") == 1
     finally:
         assert stop(process) == 0
     assert key not in (tmp_path / "log").read_text()

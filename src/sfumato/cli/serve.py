@@ -18,6 +18,7 @@ from sfumato.saving import load_protector
 NAME = "serve"
 EXAMPLE = (
     "Examples: sfumato serve --protector places  |  sfumato serve --new-key acme --keys keys.json  |  "
+    "sfumato serve --revoke acme --keys keys.json  |  "
     "sfumato serve --protector places --keys keys.json --host 0.0.0.0 --ceiling 100"
 )
 _NEEDED = ("fastapi", "uvicorn", "prometheus_client")
@@ -47,19 +48,44 @@ def command(
     new_key: Annotated[
         str | None, typer.Option(metavar="TENANT", help="Add a key to --keys, show it once, and stop.")
     ] = None,
+    revoke: Annotated[
+        str | None, typer.Option(metavar="TENANT", help="Take the tenant's keys out of --keys, and stop.")
+    ] = None,
+    keys_grace: Annotated[
+        float, typer.Option(help="Seconds for which keys go on working when --keys can no longer be used.")
+    ] = 30.0,
     state: Annotated[
-        Path, typer.Option(metavar="DIR", help="Holds the secret of sticky noise and the ledgers.")
-    ] = Path("sfumato-state"),
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Holds the secret of sticky noise and the ledgers; else sfumato in the user's state folder.",
+        ),
+    ] = None,
+    new_ledger: Annotated[
+        str | None,
+        typer.Option(metavar="TENANT", help="Put the tenant's ledger aside, start an empty one, and stop."),
+    ] = None,
     ceiling: Annotated[
         float | None, typer.Option(help="Most epsilon that one text may spend; with --new-key, the tenant's.")
     ] = None,
+    counting: Annotated[
+        str,
+        typer.Option(
+            metavar="auto|own|l2",
+            help="How new ledgers count: own keeps to one protector, l2 lets protectors change.",
+        ),
+    ] = "auto",
     tls_cert: Annotated[Path | None, typer.Option(metavar="FILE", help="Certificate chain, PEM.")] = None,
     tls_key: Annotated[Path | None, typer.Option(metavar="FILE", help="Its private key, PEM.")] = None,
     workers: Annotated[int, typer.Option(help="Processes; each loads its own encoder.")] = 1,
     threads: Annotated[int, typer.Option(help="Requests worked on at once in each process.")] = 8,
     max_waiting: Annotated[int, typer.Option(help="Requests that may wait in each process.")] = 256,
+    max_connections: Annotated[int, typer.Option(help="Connections to each process.")] = 1024,
     max_batch: Annotated[int, typer.Option(help="Most texts in a request.")] = 2048,
     max_bytes: Annotated[int, typer.Option(help="Largest request.")] = 16 * 1024 * 1024,
+    max_inflight: Annotated[
+        int, typer.Option(help="Bytes of all requests that each process holds at once.")
+    ] = 64 * 1024 * 1024,
     max_characters: Annotated[int, typer.Option(help="Longest text.")] = 100_000,
     timeout: Annotated[float, typer.Option(help="Seconds for one request, waiting included.")] = 60.0,
     read_timeout: Annotated[float, typer.Option(help="Seconds for a client to send a request.")] = 20.0,
@@ -72,6 +98,12 @@ def command(
     if new_key is not None:
         _make_key(new_key, keys, protector, ceiling, allow_remote)
         return
+    if revoke is not None:
+        _revoke(revoke, keys)
+        return
+    if new_ledger is not None:
+        _start_anew(new_ledger, _state(state))
+        return
     if protector is None:
         raise InputError("Say what protects the vectors: --protector DIR.")
     from sfumato.server import GatewaySettings
@@ -79,10 +111,11 @@ def command(
     settings = GatewaySettings(
         protector=protector, host=host, port=port, upstream=upstream, upstream_model=upstream_model,
         upstream_key_variable=upstream_key_variable, allow_remote=",".join(allow_remote or []),
-        same_encoder=same_encoder, keys=keys, state=state,
-        ceiling=ceiling, tls_cert=tls_cert, tls_key=tls_key, workers=workers, threads=threads,
-        max_waiting=max_waiting, max_batch=max_batch, max_bytes=max_bytes, max_characters=max_characters,
-        timeout=timeout, read_timeout=read_timeout, console=page,
+        same_encoder=same_encoder, keys=keys, keys_grace=keys_grace, state=_state(state), ceiling=ceiling,
+        counting=counting, tls_cert=tls_cert, tls_key=tls_key, workers=workers, threads=threads,
+        max_waiting=max_waiting, max_connections=max_connections, max_batch=max_batch, max_bytes=max_bytes,
+        max_inflight=max_inflight,
+        max_characters=max_characters, timeout=timeout, read_timeout=read_timeout, console=page,
     )  # fmt: skip
     _check(settings)
     _serve(settings)
@@ -104,20 +137,56 @@ def _make_key(
     screen.print(made, highlight=False, markup=False)
 
 
+def _revoke(tenant: str, keys: Path | None) -> None:
+    from sfumato.server.keys import revoke
+
+    if keys is None:
+        raise InputError("Say where the keys are: --keys FILE.")
+    count = revoke(keys, tenant)
+    named = "1 key" if count == 1 else f"{count} keys"
+    console().print(f"Revoked {named} of {tenant}; a gateway that runs takes them no more.", highlight=False)
+
+
+def _start_anew(tenant: str, state: Path) -> None:
+    from sfumato.server.state import start_anew
+
+    aside = start_anew(state, tenant)
+    kept = "" if aside is None else f" The old one is now {aside}."
+    console().print(f"The next gateway starts {tenant} with an empty ledger.{kept}", highlight=False)
+
+
+def _state(given: Path | None) -> Path:
+    """The state folder: as given, else the user's; never a new one beside an old one."""
+    from sfumato.server.settings import default_state
+    from sfumato.server.state import OLD_FOLDER
+
+    if given is None and (OLD_FOLDER / "secret").exists():
+        raise InputError(
+            f"There is a state folder {OLD_FOLDER} here, and the default is now {default_state()}. "
+            f"Say which one: --state {OLD_FOLDER} goes on with what is there."
+        )
+    return default_state() if given is None else given
+
+
 def _check(settings: Any) -> None:
     """Refuse in one line what a worker could only refuse with a long one."""
     from sfumato.server.keys import read_keys
-    from sfumato.server.tenants import open_protector, open_state
+    from sfumato.server.state import State
+    from sfumato.server.tenants import LOCAL, open_protector
 
-    found = open_protector(settings, settings.protector)
-    if settings.ceiling is not None and not found.guarantee.is_private:
-        raise InputError("This protector promises nothing, so no release fits under a ceiling. Leave it out.")
-    if settings.keys is not None and not read_keys(settings.keys).digests:
-        raise InputError(f"The keys file {settings.keys} holds no key. Make one with --new-key.")
+    guarantee, ceilings = open_protector(settings, settings.protector).guarantee, {LOCAL: settings.ceiling}
+    if settings.keys is not None:
+        found = read_keys(settings.keys)
+        if not found.digests:
+            raise InputError(f"The keys file {settings.keys} holds no key. Make one with --new-key.")
+        own = {name: each.ceiling for name, each in found.tenants.items() if each.protector is None}
+        ceilings = {name: settings.ceiling if each is None else each for name, each in own.items()}
     for path in (settings.tls_cert, settings.tls_key):
         if path is not None and not path.is_file():
             raise InputError(f"There is no file {path} for TLS.")
-    open_state(settings.state)
+    state = State(settings.state)
+    for tenant, ceiling in ceilings.items():
+        state.check(tenant, guarantee, ceiling=ceiling, counting=settings.counting)
 
 
 def _serve(settings: Any) -> None:

@@ -17,6 +17,7 @@ from sfumato.server.keys import KeyRing
 from sfumato.server.logs import start_logging, tell
 from sfumato.server.metrics import Metrics
 from sfumato.server.settings import GatewaySettings
+from sfumato.server.shares import Shares
 from sfumato.server.tenants import Tenants
 from sfumato.version import __version__
 
@@ -37,11 +38,14 @@ def create_app(settings: GatewaySettings) -> Any:
         fastapi: Any = import_module("fastapi")
     except ModuleNotFoundError:
         raise MissingPackageError("fastapi", "serve", "for the gateway") from None
+    from sfumato.server.protocol import allow_files
     from sfumato.server.routes import add_routes
 
     start_logging()
-    ring = None if settings.keys is None else KeyRing(settings.keys)
-    gateway = Gateway(settings, Tenants(settings, ring), Engine(settings), Metrics())
+    allow_files(settings.max_connections)
+    ring = None if settings.keys is None else KeyRing(settings.keys, grace=settings.keys_grace)
+    shares = Shares()
+    gateway = Gateway(settings, Tenants(settings, ring, shares), Engine(settings, shares), Metrics())
 
     @asynccontextmanager
     async def lifespan(_: Any) -> AsyncIterator[None]:
@@ -51,7 +55,9 @@ def create_app(settings: GatewaySettings) -> Any:
             tell("cannot start", logging.ERROR, reason=str(error))
             raise
         _say_what_is_on(settings)
+        watching = asyncio.ensure_future(_watch(ring))
         yield
+        watching.cancel()
         await asyncio.to_thread(gateway.engine.close)
         tell("stopped")
 
@@ -74,6 +80,13 @@ def create_app(settings: GatewaySettings) -> Any:
 def from_environment() -> Any:
     """The gateway whose settings are in variables such as SFUMATO_SERVE_PROTECTOR."""
     return create_app(GatewaySettings.from_environment())
+
+
+async def _watch(ring: KeyRing | None) -> None:
+    """Look at the keys file every second, so that its trouble is told of without waiting for a request."""
+    while ring is not None:
+        await asyncio.sleep(1.0)
+        _ = ring.file
 
 
 def _say_what_is_on(settings: GatewaySettings) -> None:

@@ -103,7 +103,7 @@ _TRY = {
 }
 
 
-def _read(body: bytes) -> tuple[str, float]:
+def _read(body: bytes | bytearray) -> tuple[str, float]:
     found = read_object(body)
     text, factor = found.get("text"), found.get("factor")
     if not isinstance(text, str) or not 1 <= len(text) <= LONGEST:

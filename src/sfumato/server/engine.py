@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import threading
+import time
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -13,15 +13,21 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.errors import InputError
+from sfumato.preparing import Prepared
 from sfumato.server.logs import tell
 from sfumato.server.problems import GONE, Problem, problem_of
 from sfumato.server.requests import EmbeddingRequest, read_request
 from sfumato.server.settings import GatewaySettings
+from sfumato.server.shares import Shares
 from sfumato.server.tenants import Tenant
 from sfumato.server.turns import Turns
+from sfumato.server.work import Work
 
 T = TypeVar("T")
 Receive = Callable[[], Awaitable[dict[str, Any]]]
+SPARE = 32
+"""Threads kept for tenants that have no request under way, so that nobody waits for another's to end."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -36,16 +42,18 @@ class Released:
 class Engine:
     """A bounded pool of threads with a fair queue in front."""
 
-    def __init__(self, settings: GatewaySettings) -> None:
-        self._timeout = settings.timeout
-        self._pool = ThreadPoolExecutor(settings.threads, "gateway")
-        self.turns = Turns(settings.threads, settings.max_waiting)
+    def __init__(self, settings: GatewaySettings, shares: Shares) -> None:
+        self._timeout, self._shares = settings.timeout, shares
+        # Without keys there is one tenant only, for whom nothing has to be kept free.
+        spare = 0 if settings.keys is None else SPARE
+        self._pool = ThreadPoolExecutor(settings.threads + spare, "gateway")
+        self.turns = Turns(settings.threads, settings.max_waiting, spare)
         self.busy = 0
 
-    async def run(self, tenant: str, work: Callable[[threading.Event], T], receive: Receive) -> T:
-        """Run `work` in a thread when it is this tenant's turn; its event says that nobody waits any more."""
-        stop = threading.Event()
-        main = asyncio.ensure_future(self._in_turn(tenant, work, stop))
+    async def run(self, tenant: str, call: Callable[[Work], T], receive: Receive) -> T:
+        """Run `call` in a thread when it is this tenant's turn; its work ends when nobody waits any more."""
+        work = Work(tenant, self._shares, deadline=time.monotonic() + self._timeout)
+        main = asyncio.ensure_future(self._in_turn(call, work))
         gone = asyncio.ensure_future(_hung_up(receive))
         try:
             done, _ = await asyncio.wait(
@@ -57,22 +65,22 @@ class Engine:
                 raise Problem(GONE, "The client hung up.", code="client_gone")
             raise Problem(504, "The request took too long. Send fewer texts at once.", code="timeout")
         finally:
-            stop.set()
+            work.stop.set()
             main.cancel()
             gone.cancel()
             await asyncio.gather(main, gone, return_exceptions=True)
 
-    async def _in_turn(self, tenant: str, work: Callable[[threading.Event], T], stop: threading.Event) -> T:
-        await self.turns.take(tenant)
+    async def _in_turn(self, call: Callable[[Work], T], work: Work) -> T:
+        await self.turns.take(work.tenant)
         self.busy += 1
-        running = asyncio.get_running_loop().run_in_executor(self._pool, work, stop)
+        running = asyncio.get_running_loop().run_in_executor(self._pool, _called, call, work)
         # The place is free when the thread is, not when somebody stops waiting for it.
-        running.add_done_callback(self._leave)
+        running.add_done_callback(lambda done: self._leave(work.tenant, done))
         return await asyncio.shield(running)
 
-    def _leave(self, running: asyncio.Future[Any]) -> None:
+    def _leave(self, tenant: str, running: asyncio.Future[Any]) -> None:
         self.busy -= 1
-        self.turns.give_back()
+        self.turns.give_back(tenant)
         if not running.cancelled():
             running.exception()  # looked at, so that nothing is logged about it being overlooked
 
@@ -81,15 +89,40 @@ class Engine:
         self._pool.shutdown(wait=True, cancel_futures=True)
 
 
-def release(tenant: Tenant, body: bytes, settings: GatewaySettings, stop: threading.Event) -> Released:
-    """Read a request, embed its texts, write the ledger, and only then draw the noise."""
-    request = read_request(body, settings, tenant.tokens, tenant.dim)
-    ready = tenant.protector.prepare(request.texts)
-    vectors = tenant.releaser.release(request.texts, ready, request.role, stop)
+def release(tenant: Tenant, body: bytes | bytearray, settings: GatewaySettings, work: Work) -> Released:
+    """Read a request, embed its texts, write the ledger, and only then draw the noise.
+
+    The texts are prepared a few at a time: other tenants' come in between, and no more once nobody waits.
+    """
+    with work.step():
+        request = read_request(body, settings, tenant.tokens, tenant.dim)
+    parts, tokens = [], 0
+    for first, texts in work.slices(request.texts):
+        with work.step():
+            tokens += _count(tenant, texts)
+            parts.append(_prepared(tenant, texts, first, work))
+    vectors = tenant.releaser.release(request.texts, Prepared.together(parts), request.role, work)
     if request.dimensions is not None and request.dimensions < vectors.shape[1]:
         vectors = shortened(vectors, request.dimensions)
-    counted = sum(len(text) // 4 + 1 for text in request.texts)
-    return Released(request, vectors, tenant.tokens.count(request.texts) if tenant.tokens else counted)
+    return Released(request, vectors, tokens)
+
+
+def _count(tenant: Tenant, texts: list[str]) -> int:
+    return tenant.tokens.count(texts) if tenant.tokens else sum(len(text) // 4 + 1 for text in texts)
+
+
+def _prepared(tenant: Tenant, texts: list[str], first: int, work: Work) -> Prepared:
+    try:
+        return tenant.protector.prepare(texts, on_batch=work, check=work.check)
+    except InputError as error:
+        if not first:
+            raise
+        raise InputError(f"Counting rows from {first}: {error}") from None
+
+
+def _called(call: Callable[[Work], T], work: Work) -> T:
+    work.check()
+    return call(work)
 
 
 def shortened(vectors: NDArray[np.float32], dimensions: int) -> NDArray[np.float32]:

@@ -1,6 +1,7 @@
 """What every request passes first: who asks, how much is sent, how long it takes; and what is noted of it.
 
-A plain ASGI layer around the application. A key is checked before a single byte of a body is read.
+A plain ASGI layer around the application. A key is checked before a single byte of a body is read, a body is
+read only where one is wanted and when there is room for it, and a connection without a key gets one answer.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
+from sfumato.server.budget import TENANTS_AT_ONCE, Budget
 from sfumato.server.keys import KeyRing
 from sfumato.server.logs import tell
 from sfumato.server.metrics import Metrics
@@ -29,6 +31,8 @@ App = Callable[[dict[str, Any], Receive, Send], Awaitable[None]]
 
 OPEN = frozenset({"/", "/health", "/openapi.json"})
 """Paths that hold nothing of anybody's."""
+TAKES_BODY = frozenset({"/v1/embeddings", "/console/try"})
+"""Paths where a body is read, of a POST."""
 _HEADERS = {
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
@@ -43,7 +47,11 @@ class Visit:
 
     id: str
     tenant: str = ""
-    body: bytes = b""
+    body: bytes | bytearray = b""
+    reserved: int = 0
+    """Bytes of the budget that its body takes up."""
+    parting: bool = True
+    """Whether the connection ends with the answer: without a key, or with a body that was not read."""
     route: str = "other"
     status: int = 0
     texts: int = 0
@@ -58,6 +66,8 @@ class Guard:
 
     def __init__(self, app: App, settings: GatewaySettings, ring: KeyRing | None, metrics: Metrics) -> None:
         self._app, self._settings, self._ring, self._metrics = app, settings, ring, metrics
+        whole, most = settings.max_inflight, settings.max_bytes
+        self._budget = Budget(whole, whole if ring is None else max(most, whole // TENANTS_AT_ONCE))
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         """Let a request through, or answer it here."""
@@ -71,7 +81,11 @@ class Guard:
         try:
             headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
             visit.tenant = self._admit(scope, headers)
-            visit.body = await self._read(headers, receive)
+            if scope["method"] == "POST" and scope["path"] in TAKES_BODY:
+                await self._read(visit, headers, receive)
+                visit.parting = not visit.tenant
+            else:
+                visit.parting = not visit.tenant or _announced(headers, 1) > 0
             await self._app(scope, receive, answer)
         except asyncio.CancelledError:
             visit.status = visit.status or GONE
@@ -80,6 +94,9 @@ class Guard:
             await self._refuse(visit, error, answer)
         finally:
             self._note(scope, visit)
+            if visit.reserved:
+                visit.body = b""
+                self._budget.give_back(visit.tenant, visit.reserved)
 
     def _admit(self, scope: dict[str, Any], headers: dict[str, str]) -> str:
         """The tenant who asks, or a refusal."""
@@ -89,38 +106,50 @@ class Guard:
         scheme, _, key = headers.get("authorization", "").partition(" ")
         tenant = self._ring.tenant_of(key.strip()) if scheme.lower() == "bearer" else None
         if tenant is None and scope["path"] not in OPEN:
-            message = "A valid API key is needed: Authorization: Bearer KEY."
-            raise Problem(401, message, code="invalid_api_key", headers={"WWW-Authenticate": "Bearer"})
+            message, code = "A valid API key is needed: Authorization: Bearer KEY.", "invalid_api_key"
+            if self._ring.closed:
+                message = "No key is accepted now: the gateway's keys file cannot be used. Its log says why."
+                code = "keys_unavailable"
+            raise Problem(401, message, code=code, headers={"WWW-Authenticate": "Bearer"})
         return tenant or ""
 
-    async def _read(self, headers: dict[str, str], receive: Receive) -> bytes:
-        """The whole body, refused as soon as it is known to be too long or too slow."""
-        most = self._settings.max_bytes
-        too_long = Problem(
-            413, f"A request must stay under {most} bytes.", code="too_large", headers={"Connection": "close"}
-        )
-        length = headers.get("content-length", "0")
-        if length.isdigit() and int(length[:20]) > most:
-            raise too_long
-        slow = f"The request must arrive within {self._settings.read_timeout:g} seconds."
+    async def _read(self, visit: Visit, headers: dict[str, str], receive: Receive) -> None:
+        """Take the whole body in, refused as soon as it is known to be too long or too slow."""
+        most, seconds = self._settings.max_bytes, self._settings.read_timeout
+        size = _announced(headers, most)
+        if size > most:
+            raise _too_long(most)
         try:
-            return await asyncio.wait_for(_whole(receive, most, too_long), self._settings.read_timeout)
+            await asyncio.wait_for(self._budget.take(visit.tenant, size), seconds)
         except asyncio.TimeoutError:
-            raise Problem(408, slow, code="too_slow", headers={"Connection": "close"}) from None
+            message = "There was no room for the request: others are larger or slower. Try again in a moment."
+            raise Problem(503, message, code="overloaded", headers={"Retry-After": "1"}) from None
+        visit.reserved = size
+        try:
+            visit.body = await asyncio.wait_for(_whole(receive, most), seconds)
+        except asyncio.TimeoutError:
+            slow = f"The request must arrive within {seconds:g} seconds."
+            raise Problem(408, slow, code="too_slow") from None
 
     def _answering(self, visit: Visit, send: Send) -> Send:
-        """Send with the headers every answer has, to a client that takes what it is sent."""
+        """Send with the headers every answer has, to a client that takes what it is sent in time."""
+        end = float("inf")
 
         async def answer(message: Message) -> None:
+            nonlocal end
             if message["type"] == "http.response.start":
+                end = time.monotonic() + self._settings.timeout
                 visit.status = message["status"]
                 given = {name.lower() for name, _ in message.get("headers", [])}
                 extra = {**_HEADERS, "cache-control": "no-store", "x-request-id": visit.id}
+                if visit.parting:
+                    extra["connection"] = "close"
                 added = [(name.encode(), value.encode()) for name, value in extra.items()]
                 kept = [*message.get("headers", []), *((n, v) for n, v in added if n not in given)]
                 message = {**message, "headers": kept}
             visit.sent += len(message.get("body", b""))
-            await asyncio.wait_for(send(message), self._settings.read_timeout)
+            patience = min(self._settings.read_timeout, max(0.0, end - time.monotonic()))
+            await asyncio.wait_for(send(message), patience)
             visit.finished = message["type"] == "http.response.body" and not message.get("more_body", False)
 
         return answer
@@ -166,7 +195,19 @@ class Guard:
         )
 
 
-async def _whole(receive: Receive, most: int, too_long: Problem) -> bytes:
+def _announced(headers: dict[str, str], unknown: int) -> int:
+    """The length of a body as its headers have it, `unknown` where they leave it open."""
+    if "transfer-encoding" in headers:
+        return unknown
+    length = headers.get("content-length", "0")
+    return int(length[:20]) if length.isdigit() else unknown
+
+
+def _too_long(most: int) -> Problem:
+    return Problem(413, f"A request must stay under {most} bytes.", code="too_large")
+
+
+async def _whole(receive: Receive, most: int) -> bytearray:
     body = bytearray()
     while True:
         message = await receive()
@@ -174,9 +215,9 @@ async def _whole(receive: Receive, most: int, too_long: Problem) -> bytes:
             raise Problem(GONE, "The client hung up.", code="client_gone")
         body += message.get("body", b"")
         if len(body) > most:
-            raise too_long
+            raise _too_long(most)
         if not message.get("more_body", False):
-            return bytes(body)
+            return body
 
 
 def _from_here(scope: dict[str, Any], headers: dict[str, str]) -> None:

@@ -9,10 +9,13 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import logging
 import os
 import re
 import secrets
-from collections.abc import Mapping
+import threading
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
@@ -21,6 +24,7 @@ from typing import Any
 from sfumato.accounting.keys import require_private
 from sfumato.errors import InputError
 from sfumato.files import write_atomic
+from sfumato.server.logs import tell
 
 TENANT = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _LARGEST = 1 << 24
@@ -44,13 +48,25 @@ class KeyFile:
     tenants: Mapping[str, TenantSettings]
 
 
-class KeyRing:
-    """The keys of a file, followed while the gateway runs: a key that is taken out stops working."""
+_NONE = KeyFile((), {})
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+
+class KeyRing:
+    """The keys of a file, followed while the gateway runs: a key that is taken out stops working.
+
+    A file that is gone, open to others or damaged is told of at once. The keys it last held go on working for
+    `grace` seconds, but for those that it no longer names; then none does until there is a good file again.
+    """
+
+    def __init__(
+        self, path: Path, *, grace: float = 30.0, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.path, self._grace, self._clock = path, grace, clock
+        self._lock = threading.Lock()
         self._seen = self._mark()
         self._file = read_keys(path)
+        self._bad_since: float | None = None
+        self._tried = 0.0
 
     def tenant_of(self, key: str) -> str | None:
         """Whose key it is; every stored key is compared, whichever one fits."""
@@ -63,22 +79,54 @@ class KeyRing:
 
     @property
     def file(self) -> KeyFile:
-        """What the file holds now; while it cannot be read, what it held last."""
-        mark = self._mark()
-        if mark != self._seen:
-            try:
-                self._file = read_keys(self.path)
-            except InputError:
-                return self._file
-            self._seen = mark
-        return self._file
+        """What the file holds now; while it cannot be used, what it held last, and in the end nothing."""
+        with self._lock:
+            mark, now = self._mark(), self._clock()
+            # A bad file is tried again now and then: it may have been read in the middle of a write.
+            if mark != self._seen or (self._bad_since is not None and now - self._tried >= 1.0):
+                self._tried = now
+                self._read_again(changed=mark != self._seen)
+                self._seen = mark
+            if self._bad_since is not None and now - self._bad_since >= self._grace:
+                return _NONE
+            return self._file
 
-    def _mark(self) -> tuple[int, int, int]:
+    @property
+    def closed(self) -> bool:
+        """Whether no key is accepted, because the file could not be used for too long."""
+        return self.file is _NONE
+
+    def _read_again(self, *, changed: bool) -> None:
+        try:
+            self._file = read_keys(self.path)
+        except InputError as error:
+            if self._bad_since is None:
+                self._bad_since = self._clock()
+            left = max(0.0, self._bad_since + self._grace - self._clock())
+            if changed:
+                tell("keys file unusable", logging.ERROR, reason=str(error), closed_in=round(left, 1))
+            named = _named(self.path)
+            if named is not None:
+                kept = tuple((digest, tenant) for digest, tenant in self._file.digests if digest in named)
+                self._file = KeyFile(kept, self._file.tenants)
+        else:
+            if self._bad_since is not None:
+                tell("keys file usable again", keys=len(self._file.digests))
+            self._bad_since = None
+
+    def _mark(self) -> tuple[int, ...]:
         try:
             found = os.stat(self.path)
         except OSError:
-            return (0, 0, 0)
-        return (found.st_mtime_ns, found.st_size, found.st_ino)
+            return ()
+        return (
+            found.st_mtime_ns,
+            found.st_ctime_ns,
+            found.st_size,
+            found.st_ino,
+            found.st_mode,
+            found.st_uid,
+        )
 
 
 def new_key(path: Path, tenant: str, *, protector: Path | None = None, ceiling: float | None = None) -> str:
@@ -105,6 +153,18 @@ def new_key(path: Path, tenant: str, *, protector: Path | None = None, ceiling: 
     return key
 
 
+def revoke(path: Path, tenant: str) -> int:
+    """Take all keys of a tenant out and return how many those were; its ceiling and protector stay."""
+    held = _load(path)
+    _checked(held, path)
+    kept = [entry for entry in held["keys"] if entry["tenant"] != tenant]
+    if len(kept) == len(held["keys"]):
+        raise InputError(f"The keys file {path} holds no key of {tenant!r:.70}. Check the tenant's name.")
+    changed = {**held, "keys": kept}
+    write_atomic(path, (json.dumps(changed, indent=2) + "\n").encode(), permissions=0o600)
+    return len(held["keys"]) - len(kept)
+
+
 def read_keys(path: Path) -> KeyFile:
     """Read a keys file that its owner alone may read."""
     return _checked(_load(path), path)
@@ -124,6 +184,16 @@ def _load(path: Path) -> dict[str, Any]:
     if not isinstance(found, dict) or found.get("version") != _VERSION:
         raise InputError(f"The keys file {path} is not one of this version. Make it with --new-key.")
     return found
+
+
+def _named(path: Path) -> frozenset[bytes] | None:
+    """The digests that a file names which must not be trusted: good enough to take keys away by."""
+    try:
+        with path.open("rb") as file:
+            found = json.loads(file.read(_LARGEST))
+        return frozenset(bytes.fromhex(entry["sha256"]) for entry in found["keys"])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
 
 
 def _checked(held: dict[str, Any], path: Path) -> KeyFile:

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.embedders.base import Embedder, OnBatch
+from sfumato.server.shares import TIGHT, Shares, Step, cost
+from sfumato.server.work import Work
 
-ROUND = 128
-"""Texts that are embedded in one go."""
 SHARE = 16
 """Texts that one request may add before the next one may."""
 
@@ -22,6 +22,7 @@ SHARE = 16
 class _Job:
     texts: list[str]
     vectors: NDArray[np.float32]
+    work: Work
     taken: int = 0
     done: int = 0
     error: Exception | None = None
@@ -41,21 +42,28 @@ class _Part:
     def texts(self) -> list[str]:
         return self.job.texts[self.first : self.last]
 
+    @property
+    def cost(self) -> int:
+        return sum(map(cost, self.texts))
+
 
 @dataclass(slots=True, eq=False)
 class MergingEmbedder:
-    """Any embedder, called by many threads: whoever finds it free works off what all of them wait for.
+    """Any embedder, called by many threads: whose turn it is works off what others wait for too.
 
-    An embedder gives a text the same vector whatever stands beside it, so nobody can see the merging.
+    An embedder gives a text the same vector whatever stands beside it, so nobody can see the merging. What is
+    handed over as `on_batch` says whose texts they are and whether they are still wanted.
     """
 
     embedder: Embedder
+    shares: Shares = field(default_factory=Shares)
     name: str = field(init=False)
     model_id: str = field(init=False)
     dim: int = field(init=False)
-    _free: threading.Condition = field(init=False, default_factory=threading.Condition)
+    _lock: threading.Lock = field(init=False, default_factory=threading.Lock)
+    _encoding: threading.Lock = field(init=False, default_factory=threading.Lock)
+    """A long round does not keep others from their turns, and still the encoder is never called twice."""
     _waiting: deque[_Job] = field(init=False, default_factory=deque)
-    _busy: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
         """Take over what names the encoder."""
@@ -63,53 +71,77 @@ class MergingEmbedder:
 
     def embed(self, texts: Sequence[str], *, on_batch: OnBatch | None = None) -> NDArray[np.float32]:
         """Return `(n, dim)` vectors in the order of the texts."""
-        job = _Job(list(texts), np.empty((len(texts), self.dim), np.float32))
-        with self._free:
-            if not job.finished:
+        work = on_batch if isinstance(on_batch, Work) else Work("", self.shares)
+        work.leave()
+        job = _Job(list(texts), np.empty((len(texts), self.dim), np.float32), work)
+        if not job.finished:
+            with self._lock:
                 self._waiting.append(job)
+        try:
             while not job.finished:
-                if self._busy:
-                    self._free.wait()
-                else:
-                    self._work_off()
+                step = self.shares.enter(work.tenant, lambda: job.finished or work.stopped)
+                if step is not None:
+                    self._work_off(step)
+                elif not job.finished:
+                    work.check()
+        finally:
+            with self._lock:
+                if job in self._waiting:
+                    self._waiting.remove(job)
         if job.error is not None:
             raise job.error
         if on_batch is not None:
             on_batch(len(job.texts))
         return job.vectors
 
-    def _work_off(self) -> None:
-        """Embed one round, letting others queue up meanwhile; called with the condition held."""
-        parts = self._round()
-        self._busy = True
-        self._free.release()
-        try:
-            found = self._embedded(parts)
-        finally:
-            self._free.acquire()
-            self._busy = False
-            self._free.notify_all()
-        for part, vectors in zip(parts, found, strict=True):
-            if isinstance(vectors, Exception):
-                part.job.error = part.job.error or vectors
-            else:
-                part.job.vectors[part.first : part.last] = vectors
-                part.job.done += part.last - part.first
-
-    def _round(self) -> list[_Part]:
-        """Take shares of the waiting requests in turn, until the round is full."""
+    def _work_off(self, step: Step) -> None:
+        """Embed one round in this turn, and end the turn."""
         parts: list[_Part] = []
-        room = ROUND
-        while self._waiting and room:
-            job = self._waiting.popleft()
-            if job.error is not None:
-                continue
-            size = min(SHARE, room, len(job.texts) - job.taken)
-            parts.append(_Part(job, job.taken, job.taken + size))
-            job.taken += size
-            room -= size
-            if job.taken < len(job.texts):
-                self._waiting.append(job)
+        try:
+            with self._encoding:
+                self.shares.begin(step)
+                with self._lock:
+                    parts = self._round(step.tenant)
+                found = self._embedded(parts) if parts else []
+                for part, vectors in zip(parts, found, strict=True):
+                    if isinstance(vectors, Exception):
+                        part.job.error = part.job.error or vectors
+                    else:
+                        part.job.vectors[part.first : part.last] = vectors
+                        part.job.done += part.last - part.first
+        finally:
+            whole = sum(part.cost for part in parts)
+            shared: dict[str, float] = {}
+            for part in parts:
+                owner = part.job.work.tenant
+                shared[owner] = shared.get(owner, 0.0) + part.cost / whole
+            self.shares.leave(step, shared)
+
+    def _round(self, tenant: str) -> list[_Part]:
+        """Take shares of the tenant's requests in turn until the round is full; others fill a small one."""
+        bound = self.shares.bound(tenant)
+        parts: list[_Part] = []
+        texts, characters = bound
+        for own in (True, False):
+            if not own:
+                texts = min(texts, TIGHT.texts - (bound.texts - texts))
+                characters = min(characters, TIGHT.characters - (bound.characters - characters))
+            jobs = deque(job for job in self._waiting if (job.work.tenant == tenant) == own)
+            while jobs and texts > 0 and (characters > 0 or not parts):
+                job = jobs.popleft()
+                if job.finished or job.work.stopped:
+                    continue
+                left = bound._replace(texts=min(SHARE, texts), characters=max(0, characters))
+                size = left.fits(job.texts, job.taken)
+                parts.append(_Part(job, job.taken, job.taken + size))
+                job.taken += size
+                texts, characters = texts - size, characters - parts[-1].cost
+                if job.taken < len(job.texts):
+                    jobs.append(job)
+        taken = {id(part.job) for part in parts}
+        # Whoever was served goes behind those who were not.
+        kept = [job for job in self._waiting if not job.finished and job.taken < len(job.texts)]
+        self._waiting = deque(sorted(kept, key=lambda job: id(job) in taken))
         return parts
 
     def _embedded(self, parts: list[_Part]) -> list[NDArray[np.float32] | Exception]:

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from sfumato.preparing import Prepared
 from sfumato.protector import Protector, Role
-from sfumato.server.problems import GONE, Problem
+from sfumato.server.problems import Problem
+from sfumato.server.work import Work
 
 MOST = 4096
 """Texts in one write; a request that is larger alone still goes whole."""
@@ -25,7 +26,7 @@ class _Job:
     texts: list[str]
     ready: Prepared
     role: Role
-    stop: threading.Event
+    work: Work
     vectors: NDArray[np.float32] | None = None
     error: Exception | None = None
 
@@ -43,11 +44,9 @@ class Releaser:
         self._waiting: list[_Job] = []
         self._busy = False
 
-    def release(
-        self, texts: list[str], ready: Prepared, role: Role, stop: threading.Event
-    ) -> NDArray[np.float32]:
-        """Put texts on the ledger and release their vectors; `stop` says that nobody waits for them."""
-        job = _Job(texts, ready, role, stop)
+    def release(self, texts: list[str], ready: Prepared, role: Role, work: Work) -> NDArray[np.float32]:
+        """Put texts on the ledger and release their vectors; `work` knows whether anybody waits for them."""
+        job = _Job(texts, ready, role, work)
         with self._free:
             self._waiting.append(job)
             while not job.done:
@@ -84,8 +83,10 @@ class Releaser:
 
     def _release(self, jobs: list[_Job]) -> None:
         for job in jobs:
-            if job.stop.is_set():
-                job.error = Problem(GONE, "Nobody waits for this any more.", code="client_gone")
+            try:
+                job.work.check()
+            except Problem as given_up:
+                job.error = given_up
         wanted = [job for job in jobs if not job.done]
         if not wanted:
             return

@@ -56,7 +56,9 @@ class EmbeddingRequest:
     role: Role = "document"
 
 
-def read_request(body: bytes, settings: GatewaySettings, tokens: Tokens | None, dim: int) -> EmbeddingRequest:
+def read_request(
+    body: bytes | bytearray, settings: GatewaySettings, tokens: Tokens | None, dim: int
+) -> EmbeddingRequest:
     """Check a request's body; `tokens` decodes lists of tokens, `dim` is the longest vector there is."""
     found = read_object(body)
     return EmbeddingRequest(
@@ -67,7 +69,7 @@ def read_request(body: bytes, settings: GatewaySettings, tokens: Tokens | None, 
     )
 
 
-def read_object(body: bytes) -> dict[str, Any]:
+def read_object(body: bytes | bytearray) -> dict[str, Any]:
     """The JSON object in a body."""
     try:
         found = json.loads(body)

@@ -11,9 +11,10 @@ from starlette.exceptions import HTTPException
 
 from sfumato.server.answers import BLOCK, written
 from sfumato.server.app import Gateway
-from sfumato.server.engine import release
+from sfumato.server.engine import Released, release
 from sfumato.server.problems import Problem, problem_of
 from sfumato.server.requests import REQUEST_SCHEMA
+from sfumato.server.work import Work
 from sfumato.version import __version__
 
 _ERROR = {
@@ -93,7 +94,7 @@ def add_routes(app: Any, gateway: Gateway) -> None:
     async def embeddings(request: Request) -> Response:
         visit = request.state.visit
         released, model = await gateway.engine.run(
-            visit.tenant, lambda stop: _release(gateway, visit, stop), request.receive
+            visit.tenant, lambda work: _release(gateway, visit, work), request.receive
         )
         visit.texts, visit.role = len(released.request.texts), released.request.role
         gateway.metrics.texts.labels(visit.role).inc(visit.texts)
@@ -128,9 +129,9 @@ def add_routes(app: Any, gateway: Gateway) -> None:
     _add_error_shapes(app)
 
 
-def _release(gateway: Gateway, visit: Any, stop: Any) -> Any:
+def _release(gateway: Gateway, visit: Any, work: Work) -> tuple[Released, str]:
     tenant = gateway.tenants.get(visit.tenant)
-    return release(tenant, visit.body, gateway.settings, stop), tenant.model
+    return release(tenant, visit.body, gateway.settings, work), tenant.model
 
 
 def _model(name: str) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,13 @@ PREFIX = "SFUMATO_SERVE_"
 """Each setting may be given as this and its name in capitals, such as SFUMATO_SERVE_PROTECTOR."""
 
 LOOPBACK_NAMES = frozenset({"localhost", "ip6-localhost"})
+COUNTING = ("auto", "own", "l2")
+
+
+def default_state() -> Path:
+    """The user's own folder for state, so that no secret lands in a project by accident."""
+    home = os.environ.get("XDG_STATE_HOME", "")
+    return (Path(home) if os.path.isabs(home) else Path.home() / ".local" / "state") / "sfumato"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,10 +43,15 @@ class GatewaySettings:
     same_encoder: bool = False
     """Whether the operator vouches that the upstream serves the encoder the protector was learned for."""
     keys: Path | None = None
-    state: Path = Path("sfumato-state")
+    keys_grace: float = 30.0
+    """Seconds for which the keys of a file that can no longer be used go on working."""
+    state: Path = field(default_factory=default_state)
     """Holds the secret of sticky noise and one ledger a tenant."""
     ceiling: float | None = None
     """Most epsilon that one text may spend; a tenant's own ceiling goes first."""
+    counting: str = "auto"
+    """How new ledgers count: "own", in a protector's own metric, or "l2", in the worst case per unit of
+    distance, so that protectors may change; "auto" is "l2" where the protector has such a bound."""
     tls_cert: Path | None = None
     tls_key: Path | None = None
     workers: int = 1
@@ -47,8 +59,12 @@ class GatewaySettings:
     """Requests worked on at once in each worker."""
     max_waiting: int = 256
     """Requests that may wait for their turn in each worker; further ones are answered 503."""
+    max_connections: int = 1024
+    """Connections to each worker; beyond it, the one that has been silent longest makes room."""
     max_batch: int = 2048
     max_bytes: int = 16 * 1024 * 1024
+    max_inflight: int = 64 * 1024 * 1024
+    """Bytes of all requests that each worker holds at once; further ones wait to be read."""
     max_characters: int = 100_000
     """Longest text."""
     timeout: float = 60.0
@@ -64,13 +80,23 @@ class GatewaySettings:
             ("workers", 1, 256),
             ("threads", 1, 256),
             ("max_waiting", 0, 1_000_000),
+            ("max_connections", 1, 1_000_000),
             ("max_batch", 1, 1_000_000),
             ("max_bytes", 1024, 1 << 30),
+            ("max_inflight", 1024, 1 << 40),
             ("max_characters", 1, 1 << 24),
         ):
             whole_number(getattr(self, name), name, low, high)
         for name in ("timeout", "read_timeout"):
             finite_number(getattr(self, name), name, 0.01, 3600.0)
+        finite_number(self.keys_grace, "keys_grace", 0.0, 86_400.0)
+        if self.max_inflight < self.max_bytes:
+            raise InputError(
+                f"`max_inflight` must leave room for one request of {self.max_bytes} bytes. "
+                f"Found {self.max_inflight}."
+            )
+        if self.counting not in COUNTING:
+            raise InputError(f"`counting` must be one of {', '.join(COUNTING)}. Found {self.counting!r:.40}.")
         if self.ceiling is not None:
             finite_number(self.ceiling, "ceiling", 1e-9, 1e12)
         if (self.tls_cert is None) != (self.tls_key is None):
@@ -85,7 +111,7 @@ class GatewaySettings:
 
     def to_environment(self) -> dict[str, str]:
         """The variables from which `from_environment` makes the same settings."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
         return {_variable(name): str(value) for name, value in values.items() if value is not None}
 
     @classmethod
@@ -93,10 +119,10 @@ class GatewaySettings:
         """Read the settings of a worker from variables such as SFUMATO_SERVE_PROTECTOR."""
         found = os.environ if environment is None else environment
         given: dict[str, Any] = {}
-        for field in fields(cls):
-            text = found.get(_variable(field.name), "")
+        for each in fields(cls):
+            text = found.get(_variable(each.name), "")
             if text:
-                given[field.name] = _read(field.name, _READERS[str(field.type)], text)
+                given[each.name] = _read(each.name, _READERS[str(each.type)], text)
         if "protector" not in given:
             raise InputError(f"The environment variable {_variable('protector')} must name a protector.")
         return cls(**given)

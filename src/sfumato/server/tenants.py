@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import os
 import threading
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from sfumato.accounting import Ledger, Secret
+from sfumato.accounting import Ledger
 from sfumato.embedders import OpenAIEndpoint
 from sfumato.embedders.base import Embedder
-from sfumato.errors import ArtifactError, InputError, SfumatoError
+from sfumato.errors import InputError, SfumatoError
 from sfumato.protector import Protector
 from sfumato.saving import load_protector
 from sfumato.server.keys import KeyRing, TenantSettings
@@ -21,11 +20,12 @@ from sfumato.server.merging import MergingEmbedder
 from sfumato.server.problems import Problem
 from sfumato.server.releasing import Releaser
 from sfumato.server.settings import GatewaySettings
+from sfumato.server.shares import Shares
+from sfumato.server.state import State
 from sfumato.server.tokens import Tokens
 
 LOCAL = "local"
 """The only tenant of a gateway without keys."""
-SECRET_VARIABLE = "SFUMATO_SECRET"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -46,12 +46,12 @@ class Tenant:
 class Tenants:
     """All tenants of a gateway; they share encoders, and nothing else."""
 
-    def __init__(self, settings: GatewaySettings, ring: KeyRing | None) -> None:
-        self._settings, self._ring = settings, ring
+    def __init__(self, settings: GatewaySettings, ring: KeyRing | None, shares: Shares) -> None:
+        self._settings, self._ring, self._shares = settings, ring, shares
         self._lock = threading.Lock()
         self._made: dict[tuple[str, TenantSettings], Tenant] = {}
         self._encoders: dict[str, MergingEmbedder] = {}
-        self.secret = open_state(settings.state)
+        self._state = State(settings.state)
 
     def get(self, name: str) -> Tenant:
         """The tenant of this name, as the keys file describes it now."""
@@ -77,15 +77,8 @@ class Tenants:
         folder = own.protector or self._settings.protector
         ceiling = own.ceiling if own.ceiling is not None else self._settings.ceiling
         loaded = self._protector(folder)
-        ledger = Ledger(
-            self._settings.state / "ledgers" / f"{name}.sqlite", secret=self.secret, ceiling=ceiling
-        )
-        protector = replace(loaded, secret=self.secret, ledger=ledger, tenant=name)
-        if ceiling is not None and not protector.guarantee.is_private:
-            raise ArtifactError(
-                f"The protector {folder.name} promises nothing, so no release fits under a ceiling. "
-                "Leave the ceiling out, or choose another protector."
-            )
+        ledger = self._state.ledger(name, loaded.guarantee, ceiling=ceiling, counting=self._settings.counting)
+        protector = replace(loaded, secret=self._state.secret, ledger=ledger, tenant=name)
         dim = protector.mechanism.output_dim(protector.encoder.dim)
         digest = hashlib.sha256(protector.settings_digest().encode()).hexdigest()[:8]
         tokens = Tokens.of(self._encoders[self._encoder_name(protector)].embedder)
@@ -103,7 +96,9 @@ class Tenants:
         loaded = open_protector(self._settings, folder)
         name = self._encoder_name(loaded)
         if name not in self._encoders:
-            self._encoders[name] = MergingEmbedder(self._encoder(loaded))
+            # Waiting for an upstream takes nothing from anybody here.
+            shares = Shares() if self._settings.upstream else self._shares
+            self._encoders[name] = MergingEmbedder(self._encoder(loaded), shares)
         encoder = self._encoders[name]
         expected = loaded.learned.get("model_id")
         vouched = bool(self._settings.upstream) and self._settings.same_encoder
@@ -149,16 +144,3 @@ def open_protector(settings: GatewaySettings, folder: Path) -> Protector:
     """Load a protector; its own encoder is left alone where an upstream embeds."""
     instead = "upstream" if settings.upstream else None
     return load_protector(folder, embedder=instead, allow_remote=settings.allow_remote.split(","))
-
-
-def open_state(folder: Path) -> Secret:
-    """The secret of a state folder or of the environment; a new folder is made, closed to others."""
-    ledgers = folder / "ledgers"
-    try:
-        for each in (folder, ledgers):
-            each.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"The state folder {folder} cannot be made: {error.strerror}.") from None
-    if os.environ.get(SECRET_VARIABLE):
-        return Secret.from_env(SECRET_VARIABLE)
-    return Secret.from_file(folder / "secret", create=True)

@@ -79,28 +79,36 @@ def facts(tenant: Tenant) -> list[tuple[str, str]]:
 
 
 def ledger(tenant: Tenant) -> dict[str, Any]:
-    """What a tenant has spent: accounts by metric, and calls by mechanism; no text, no digest of one."""
-    summary = tenant.ledger.summary()
-    accounts = [
-        {
-            "metric": row["metric"].partition(":")[0],
-            "texts": row["accounts"],
-            "most": row["max_epsilon"],
-            "releases": row["max_releases"],
-        }
-        for row in summary["accounts"]
-    ]
-    calls = [
-        {
-            "noise": "fresh" if row["key_id"] == "fresh" else "sticky",
-            "mechanism": row["mechanism"],
-            "calls": row["calls"],
-            "texts": row["rows"],
-            "charged": row["charged"],
-        }
-        for row in summary["spends"]
-    ]
-    return {"ceiling": tenant.ledger.ceiling, "accounts": accounts, "calls": calls}
+    """What a tenant may know of its ledger: how much was asked for, roughly.
+
+    Nothing here depends on whether a text was released before: who holds a key must not be able to ask that
+    by watching what is charged. The exact figures are in the ledger itself.
+    """
+    calls: dict[tuple[str, str, str], list[int]] = {}
+    for row in tenant.ledger.summary()["spends"]:
+        noise = "fresh" if row["key_id"] == "fresh" else "sticky"
+        added = calls.setdefault((noise, row["mechanism"], row["metric"].partition(":")[0]), [0, 0])
+        added[0] += row["calls"]
+        added[1] += row["rows"]
+    return {
+        "ceiling": tenant.ledger.ceiling,
+        "calls": [
+            {
+                "noise": noise,
+                "mechanism": mechanism,
+                "metric": metric,
+                "calls": _about(n),
+                "texts": _about(rows),
+            }
+            for (noise, mechanism, metric), (n, rows) in calls.items()
+        ],
+    }
+
+
+def _about(count: int) -> str:
+    """A count to the power of ten."""
+    power = len(str(max(count, 1)))
+    return f"under {10**power:,}" if power == 1 else f"{10 ** (power - 1):,} to {10**power:,}"
 
 
 def _factor(epsilon: float) -> str:

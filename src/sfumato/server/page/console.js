@@ -63,16 +63,8 @@ function showLedger(ledger) {
   by("ceiling").textContent = ledger.ceiling === null
     ? "No ceiling is set: what is spent is counted and never refused."
     : `A text may spend epsilon ${ledger.ceiling} at most; a request that would pass it is answered 429 and nothing is spent.`;
-  const cards = ledger.accounts.map((row) => {
-    const card = make("div", undefined, "card");
-    const most = typeof row.most === "number" ? row.most.toPrecision(4) : "no bound";
-    card.append(make("span", `texts counted in ${row.metric}`), make("b", String(row.texts)),
-      make("span", `most spent on one: epsilon ${most}, ${row.releases} ${row.releases === 1 ? "release" : "releases"}`));
-    return card;
-  });
-  if (!cards.length) cards.push(make("p", "Nothing has been released yet.", "soft"));
-  by("ledger-cards").replaceChildren(...cards);
-  const names = ["noise", "mechanism", "calls", "texts", "charged"];
+  by("ledger-none").hidden = ledger.calls.length > 0;
+  const names = ["noise", "mechanism", "metric", "calls", "texts"];
   by("calls").hidden = !ledger.calls.length;
   by("calls").querySelector("tbody").replaceChildren(...ledger.calls.map((row) => {
     const line = make("tr");

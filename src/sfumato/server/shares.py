@@ -1,0 +1,133 @@
+"""Fair shares of the processor: heavy steps run one at a time, and whoever has used least lately goes first.
+
+Finding concepts holds Python's lock and the encoder needs it between its operations, so running both at once
+makes both slow and makes one tenant pay for another's texts. Steps are short instead, and chosen fairly. One
+that turns out long is left to itself: those who have used less go on beside it, and its tenant has no other.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+HALF_LIFE = 10.0
+"""Seconds after which a use counts half."""
+ACTIVE = 5.0
+"""Seconds for which a tenant that asked for a step counts as being there."""
+PATIENCE = 0.1
+"""Seconds after which a step no longer keeps other tenants waiting."""
+_LOOK = 0.25
+
+
+def cost(text: str) -> int:
+    """Characters that a text counts for: the shortest one is work too."""
+    return max(len(text), 64)
+
+
+class Bound(NamedTuple):
+    """The most that one step may take on; a single text always fits."""
+
+    texts: int
+    characters: int
+
+    def fits(self, texts: Sequence[str], first: int = 0) -> int:
+        """How many of the texts from `first` on fit; at least one where there is one."""
+        count, room = 0, self.characters
+        for text in texts[first : first + self.texts]:
+            room -= cost(text)
+            if room < 0 and count:
+                break
+            count += 1
+        return count
+
+
+ROOMY = Bound(128, 8_192 * (os.cpu_count() or 1))
+"""For a tenant that is alone: about a second's work, for which a newcomer may have to wait once."""
+TIGHT = Bound(64, 2_048)
+"""Where there are others, who wait for each other's."""
+
+
+@dataclass(slots=True, eq=False)
+class Step:
+    """A turn that is waited for, or under way."""
+
+    tenant: str
+    begun: float = 0.0
+
+
+class Shares:
+    """Whose step is next; used from many threads."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._free = threading.Condition()
+        self._waiting: list[Step] = []
+        self._running: list[Step] = []
+        self._used: dict[str, float] = {}
+        self._seen: dict[str, float] = {}
+        self._at = clock()
+
+    def enter(self, tenant: str, given_up: Callable[[], bool]) -> Step | None:
+        """Wait for a step, which `leave` ends; None once `given_up` says that none is wanted."""
+        step = Step(tenant)
+        with self._free:
+            self._waiting.append(step)
+            self._seen[tenant] = self._clock()
+            try:
+                while not given_up():
+                    now = self._clock()
+                    if self._next(now) is step:
+                        step.begun = now
+                        self._running.append(step)
+                        return step
+                    # A client may hang up, and a step become long, without anybody telling this thread.
+                    self._free.wait(PATIENCE if self._running else _LOOK)
+                return None
+            finally:
+                self._waiting.remove(step)
+                self._free.notify_all()
+
+    def begin(self, step: Step) -> None:
+        """Count a step from now on: until here it only waited for something."""
+        with self._free:
+            step.begun = self._clock()
+
+    def leave(self, step: Step, shared: Mapping[str, float] | None = None) -> None:
+        """End a step and charge its time to its tenant, or to those it was for by their parts of it."""
+        with self._free:
+            self._running.remove(step)
+            now = self._decay()
+            for tenant, part in ({step.tenant: 1.0} if shared is None else shared).items():
+                self._used[tenant] = self._used.get(tenant, 0.0) + part * (now - step.begun)
+                self._seen[tenant] = now
+            self._free.notify_all()
+
+    def bound(self, tenant: str) -> Bound:
+        """How much this tenant may take on in one step now."""
+        with self._free:
+            now = self._clock()
+            alone = all(now - at >= ACTIVE for name, at in self._seen.items() if name != tenant)
+            return ROOMY if alone else TIGHT
+
+    def _next(self, now: float) -> Step | None:
+        """The step that may begin: that of the tenant which has used least, also by what is under way."""
+        used = {step.tenant: self._used.get(step.tenant, 0.0) for step in (*self._waiting, *self._running)}
+        for step in self._running:
+            if now - step.begun < PATIENCE:
+                return None
+            used[step.tenant] += now - step.begun
+        first = min(self._waiting, key=lambda step: used[step.tenant])
+        return None if any(used[step.tenant] <= used[first.tenant] for step in self._running) else first
+
+    def _decay(self) -> float:
+        now = self._clock()
+        factor = 0.5 ** ((now - self._at) / HALF_LIFE)
+        if factor < 0.99:
+            self._used = {name: used * factor for name, used in self._used.items() if used * factor > 1e-6}
+            self._seen = {name: at for name, at in self._seen.items() if now - at < ACTIVE}
+            self._at = now
+        return now
