@@ -6,19 +6,23 @@ import gzip
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+pytestmark = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux's /proc")
 MIB = 1 << 20
 READ = """
-import json, resource, sys
+import json, sys
 from sfumato import inputs
 from sfumato.errors import InputError
 import pyarrow.parquet, pyarrow.compute
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+def peak():  # of this process alone: what getrusage says begins with the peak of the one that started it
+    return int(open("/proc/self/status").read().partition("VmHWM:")[2].split()[0])
+before = peak()
 rows, said = 0, ""
 try:
     for batch in inputs.read(sys.argv[1], batch=int(sys.argv[2])):
@@ -28,8 +32,7 @@ try:
             break
 except InputError as error:
     said = str(error)
-after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-print(json.dumps({"rows": rows, "said": said, "grown": (after - before) / 1024}))
+print(json.dumps({"rows": rows, "said": said, "grown": (peak() - before) / 1024}))
 """
 
 
@@ -124,6 +127,7 @@ def test_a_small_parquet_file_does_not_fill_the_memory(make, largest, tmp_path):
     found = read(path)
     assert found["grown"] < 1200, found
     assert "\n" not in found["said"]
+    assert ("grow" in found["said"]) is (make in (as_lists, as_labels))
     if make in (as_text, as_other, as_pages, as_prefixes):
         # What can be read row by row is read, and not refused.
         assert not found["said"] and found["rows"] in (64, 1024)
@@ -143,10 +147,10 @@ def test_lines_that_grow_are_read_few_at_a_time(name, tmp_path):
     with gzip.open(tmp_path / name, "wt", compresslevel=1) as handle:
         if "sv" in name:
             handle.write("text\n")
-        for _ in range(40):
+        for _ in range({"b.csv.gz": 1, "c.jsonl.gz": 4}.get(name, 40)):
             handle.write(row + "\n")
     found = read(tmp_path / name)
-    assert found["grown"] < 1500, found
+    assert found["grown"] < (700 if name == "c.jsonl.gz" else 350), found
     assert ("more than 16 MiB" in found["said"]) is (name == "b.csv.gz")
 
 

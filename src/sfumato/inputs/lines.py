@@ -21,6 +21,8 @@ from sfumato.inputs.base import Spans, checked_spans, encodable
 Line = tuple[int, str]
 
 _LONGEST = 1 << 24
+_OBJECTS = 16
+"""How many times as much memory values of JSON can take as their characters."""
 
 
 class Record(NamedTuple):
@@ -30,7 +32,7 @@ class Record(NamedTuple):
     spans: Spans | None
     others: dict[str, Any]
     size: int = 0
-    """Characters of the lines it was made of."""
+    """About how many characters it takes in memory."""
 
 
 def open_binary(file: Path, zipped: bool) -> BinaryIO:
@@ -80,9 +82,10 @@ def _jsonl(file: Path, found: Iterable[Line]) -> Iterator[Record]:
         if wrong:
             raise InputError(f'Line {number} of `{file}` {wrong}. Write one {{"text": ...}} object a line.')
         text, spans = record.pop("text"), None
+        size = len(text) + _OBJECTS * (len(line) - len(text))
         if "spans" in record:
             spans = checked_spans(record.pop("spans"), text, f"Line {number} of `{file}`")
-        yield Record(text, spans, record, len(line))
+        yield Record(text, spans, record, size)
 
 
 def _wrong_record(record: Any) -> str:

@@ -7,6 +7,7 @@ compact protocol, of which the few fields that matter are read here.
 from __future__ import annotations
 
 import io
+import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO
@@ -27,6 +28,7 @@ _WIDTHS = {"BOOLEAN": 1, "INT32": 4, "INT64": 8, "INT96": 12, "FLOAT": 4, "DOUBL
 _DATA, _DICTIONARY, _DATA_2 = 5, 7, 8
 _PREFIXED = 7
 _INDEXED = (2, 8)
+_LENGTH = struct.Struct("<I").unpack_from
 _CODECS = {"LZ4": "lz4_raw"}
 
 
@@ -105,10 +107,12 @@ def _longest_key(handle: BinaryIO, page: Page, codec: str) -> int:
             data = memoryview(pa.decompress(data, page.size, _CODECS.get(codec, codec.lower()), asbytes=True))
     except (pa.ArrowException, ValueError, OSError):
         return page.size
-    place, longest = 0, 0
-    while place + 4 <= len(data):
-        length = int.from_bytes(data[place : place + 4], "little")
-        place, longest = place + 4 + length, max(longest, length)
+    place, last, longest = 0, len(data) - 4, 0
+    while place <= last:
+        (length,) = _LENGTH(data, place)
+        place += length + 4
+        if length > longest:
+            longest = length
     return min(longest, page.size)
 
 
