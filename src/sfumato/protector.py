@@ -72,6 +72,9 @@ class Protector:
     def __post_init__(self) -> None:
         """Refuse settings no release can be made with."""
         self.neutral = whole_number(self.neutral, "neutral", 0, MOST_COPIES)
+        for name in ("normalise", "only_matching"):
+            if not isinstance(getattr(self, name), bool):
+                raise ParameterError(f"`{name}` must be True or False. Found {getattr(self, name)!r:.40}.")
 
     @property
     def dim(self) -> int | None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sfumato import artifacts
 from sfumato.accounting import Ledger, Secret
-from sfumato.arrays import whole_number
+from sfumato.arrays import finite_number, whole_number
 from sfumato.concepts.concept import Concept
 from sfumato.concepts.neutral import MOST_COPIES
 from sfumato.embedders.base import Embedder
@@ -110,15 +110,24 @@ def _refuse_odd(config: dict[str, Any]) -> None:
     whole_number(config.get("neutral"), "neutral", 0, MOST_COPIES)
     if len(config["concepts"]) > _MOST_CONCEPTS or len(config["embedder"] or "") > _LONGEST_NAME:
         raise _refused(f"it has over {_MOST_CONCEPTS} concepts, or an encoder's name without end")
-    learned, background = config["learned"], config["background"]
-    if learned.get("dim") is not None:
-        whole_number(learned["dim"], "dim", 1, LARGEST_DIM)
-    if not all(isinstance(learned.get(name, ""), str | NoneType) for name in ("model_id", "source")):
-        raise _refused("`learned` holds names that are no text")
+    _refuse_odd_record(config["learned"])
+    background = config["background"]
     if background is not None:
         whole_number(background.get("rows"), "rows", 1, 1 << 62)
         if not isinstance(background.get("source"), str):
             raise _refused("`background` does not say where its text came from")
+
+
+def _refuse_odd_record(learned: dict[str, Any]) -> None:
+    if learned.get("dim") is not None:
+        whole_number(learned["dim"], "dim", 1, LARGEST_DIM)
+    if not all(isinstance(learned.get(name, ""), str | NoneType) for name in ("model_id", "source")):
+        raise _refused("`learned` holds names that are no text")
+    distances = learned.get("substitution_distances", {"median": 0.0, "p95": 0.0, "max": 0.0})
+    if not isinstance(distances, dict):
+        raise _refused("`substitution_distances` is of another kind")
+    for name in ("median", "p95", "max"):
+        finite_number(distances.get(name), name, 0.0, 1e12)
 
 
 def _refuse_misfit(protector: Protector, tensors: dict[str, NDArray[Any]]) -> None:
