@@ -2,9 +2,9 @@
 
     python benchmarks/hostile.py --rounds 3 --seconds 15
 
-A good tenant asks for a few sentences at a steady pace, in turns alone and while another tenant floods the same
-gateway with all that its key allows: huge texts full of terms, huge batches, long texts, and many small requests.
-Both halves are of one run, so that a noisy machine hits both. Everything stays on this machine.
+A good tenant asks for a few sentences at a steady pace, in turns alone and while another tenant floods the
+same gateway with all that its key allows: huge texts full of terms, huge batches, long texts, and many small
+requests. Both are of one run, so that a noisy machine hits both. Everything stays on this machine.
 """
 
 from __future__ import annotations

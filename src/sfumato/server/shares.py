@@ -45,8 +45,8 @@ class Bound(NamedTuple):
         return count
 
 
-ROOMY = Bound(128, 8_192 * (os.cpu_count() or 1))
-"""For a tenant that is alone: about a second's work, for which a newcomer may have to wait once."""
+ROOMY = Bound(128, 20_000 * (os.cpu_count() or 1))
+"""For a tenant that is alone: a full batch for every core, for which a newcomer may have to wait once."""
 TIGHT = Bound(64, 2_048)
 """Where there are others, who wait for each other's."""
 
