@@ -32,7 +32,7 @@ def under_load(running, stop_after, released):
     def client(number):
         with contextlib.suppress(OSError, Exception):
             for turn in range(10_000):
-                texts = [f"client {number} turn {turn} text {row}" for row in range(4)]
+                texts = [f"client-{number} turn-{turn} text-{row}" for row in range(4)]
                 status, _, answer = running.embed(texts, encoding_format="base64")
                 if status == 200:
                     released.update(
