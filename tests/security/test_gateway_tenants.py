@@ -13,7 +13,7 @@ from sfumato.server.budget import MOST_WAITING, Budget
 from sfumato.server.keys import new_key
 from sfumato.server.merging import MergingEmbedder
 from sfumato.server.problems import Problem
-from sfumato.server.shares import ACTIVE, PATIENCE, ROOMY, TIGHT, Shares
+from sfumato.server.shares import ACTIVE, PATIENCE, ROOMY, SHARED, TIGHT, Shares
 from sfumato.server.turns import Turns
 from sfumato.server.work import Work
 from tests.contracts.embedder_cases import serving
@@ -172,7 +172,7 @@ def test_shares_whoever_used_least_goes_first_and_a_long_step_blocks_nobody_ligh
     shares = Shares(clock)
     assert shares.bound("hostile") == ROOMY
     step = shares.enter("hostile", never)
-    assert shares.bound("good") == TIGHT
+    assert shares.bound("good") == SHARED
     order, steps = [], {}
 
     def wait(name):
@@ -198,6 +198,7 @@ def test_shares_whoever_used_least_goes_first_and_a_long_step_blocks_nobody_ligh
     threads[0].join()
     shares.leave(steps["hostile again"])
     assert shares.enter("gone", lambda: True) is None
+    assert shares.bound("hostile") == TIGHT and shares.bound("good") == SHARED
     clock.now += ACTIVE + 1
     assert shares.bound("good") == ROOMY
 

@@ -99,8 +99,9 @@ def release(tenant: Tenant, body: bytes | bytearray, settings: GatewaySettings, 
     parts, tokens = [], 0
     for first, texts in work.slices(request.texts):
         with work.step():
-            tokens += _count(tenant, texts)
             parts.append(_prepared(tenant, texts, first, work))
+        with work.step():
+            tokens += _count(tenant, texts)
     vectors = tenant.releaser.release(request.texts, Prepared.together(parts), request.role, work)
     if request.dimensions is not None and request.dimensions < vectors.shape[1]:
         vectors = shortened(vectors, request.dimensions)

@@ -18,7 +18,7 @@ HALF_LIFE = 10.0
 """Seconds after which a use counts half."""
 ACTIVE = 5.0
 """Seconds for which a tenant that asked for a step counts as being there."""
-PATIENCE = 0.1
+PATIENCE = 0.05
 """Seconds after which a step no longer keeps other tenants waiting."""
 _LOOK = 0.25
 
@@ -47,8 +47,10 @@ class Bound(NamedTuple):
 
 ROOMY = Bound(128, 20_000 * (os.cpu_count() or 1))
 """For a tenant that is alone: a full batch for every core, for which a newcomer may have to wait once."""
-TIGHT = Bound(64, 2_048)
+SHARED = Bound(64, 2_048)
 """Where there are others, who wait for each other's."""
+TIGHT = Bound(8, 512)
+"""For the one of them that has used most."""
 
 
 @dataclass(slots=True, eq=False)
@@ -109,9 +111,11 @@ class Shares:
     def bound(self, tenant: str) -> Bound:
         """How much this tenant may take on in one step now."""
         with self._free:
-            now = self._clock()
-            alone = all(now - at >= ACTIVE for name, at in self._seen.items() if name != tenant)
-            return ROOMY if alone else TIGHT
+            now, mine = self._clock(), self._used.get(tenant, 0.0)
+            others = [name for name, at in self._seen.items() if name != tenant and now - at < ACTIVE]
+            if not others:
+                return ROOMY
+            return TIGHT if mine > max(self._used.get(name, 0.0) for name in others) else SHARED
 
     def _next(self, now: float) -> Step | None:
         """The step that may begin: that of the tenant which has used least, also by what is under way."""
