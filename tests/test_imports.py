@@ -57,6 +57,7 @@ ORDER = [
     "preparing",
     "protector",
     "saving",
+    "reference",
     "learning",
     "scale",
     "attacks",

@@ -7,12 +7,12 @@ import secrets
 import numpy as np
 import pytest
 
-from sfumato.adapters import Kept
 from sfumato.embedders import Fake
 from sfumato.errors import InputError
 from sfumato.mechanisms import Laplace
 from sfumato.protector import Protector
 from sfumato.records import make_records
+from sfumato.reference import ProtectorReference
 from sfumato.saving import save_protector
 
 TEXTS = list(dict.fromkeys(record.text for record in make_records(40, seed=6)))
@@ -22,7 +22,7 @@ IDS = [f"row-{row}" for row in range(len(TEXTS))]
 @pytest.fixture
 def kept(tmp_path, monkeypatch):
     monkeypatch.setenv("SFUMATO_SECRET", secrets.token_hex(32))
-    return Kept(keep(tmp_path, 0.3), secret="env:SFUMATO_SECRET")
+    return ProtectorReference(keep(tmp_path, 0.3), secret="env:SFUMATO_SECRET")
 
 
 def keep(tmp_path, ratio):
@@ -79,7 +79,7 @@ def test_another_protector_is_refused(kept, tmp_path):
     client(tmp_path).create_collection("notes", embedding_function=function(kept)).add(
         ids=IDS, documents=TEXTS
     )
-    other = function(Kept(keep(tmp_path, 3.0), secret="env:SFUMATO_SECRET"))
+    other = function(ProtectorReference(keep(tmp_path, 3.0), secret="env:SFUMATO_SECRET"))
     with pytest.raises(ValueError, match="must be the one"):
         client(tmp_path).get_collection("notes").query(query_texts=["one"], n_results=1)
     config = other.get_config()

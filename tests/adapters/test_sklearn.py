@@ -7,13 +7,13 @@ import secrets
 import numpy as np
 import pytest
 
-from sfumato.adapters import Kept
 from sfumato.adapters.sklearn import ProtectTexts, ProtectVectors
 from sfumato.embedders import Fake
 from sfumato.errors import InputError, ParameterError, RandomnessError
 from sfumato.mechanisms import Laplace, Projection
 from sfumato.protector import Protector
 from sfumato.randomness import generator
+from sfumato.reference import ProtectorReference
 from sfumato.saving import save_protector
 
 SECRET = "env:SFUMATO_SECRET"
@@ -112,7 +112,7 @@ def test_texts_become_vectors(tmp_path):
     from sklearn.base import clone
 
     save_protector(Protector(Laplace(epsilon=60.0), embedder=Fake(dim=32)), tmp_path / "protector")
-    kept = Kept(str(tmp_path / "protector"), secret=SECRET)
+    kept = ProtectorReference(str(tmp_path / "protector"), secret=SECRET)
     made = clone(ProtectTexts(kept)).fit(["anything"])
     texts = np.array(["one", "two"], dtype=object)
     assert np.array_equal(made.transform(texts), kept.open().embed(["one", "two"]))

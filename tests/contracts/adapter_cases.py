@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.adapters import Kept
-from sfumato.adapters.kept import Protected
 from sfumato.embedders import Fake
 from sfumato.protector import Protector
+from sfumato.reference import Protected, ProtectorReference
 
 DIM = 48
 VECTORS = Fake(dim=DIM)
@@ -145,7 +144,8 @@ CASES = {
 }
 
 
-def protected(name: str, folder: str, *, sticky: bool = True) -> Kept:
+def protected(name: str, folder: str, *, sticky: bool = True) -> ProtectorReference:
     """Where the protector of a case is kept; a module that sees no texts has no secret."""
     takes_secret = name != "sentence-transformers"
-    return Kept(folder, secret="env:SFUMATO_SECRET" if sticky and takes_secret else "", tenant="acme")
+    secret = "env:SFUMATO_SECRET" if sticky and takes_secret else ""
+    return ProtectorReference(folder, secret=secret, tenant="acme")

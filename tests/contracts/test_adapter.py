@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 
 from sfumato import randomness, registry
-from sfumato.adapters import ADAPTERS, Kept
+from sfumato.adapters import ADAPTERS
 from sfumato.concepts import Concept
 from sfumato.embedders import Fake
 from sfumato.errors import ArtifactError, InputError, MissingPackageError, SfumatoError
 from sfumato.mechanisms import Laplace
 from sfumato.protector import Protector, TextsMissingWarning
 from sfumato.randomness import Source
+from sfumato.reference import ProtectorReference
 from sfumato.saving import save_protector
 from tests.contracts.adapter_cases import CASES, DIM, protected
 from tests.offline import loopback_only
@@ -185,9 +186,10 @@ def test_a_protector_in_memory_works_and_is_not_written_down(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_wrong_protectors_are_refused(name, tmp_path):
+def test_wrong_protectors_are_refused(name, folder, tmp_path):
     kind = ADAPTERS.get(name)
-    for wrong in (3.5, {"folder": "x", "key": "y"}, {}, tmp_path / "nowhere", Kept("x", secret="hunter2")):
+    wrong_secret = ProtectorReference(folder, secret="hunter2")
+    for wrong in (3.5, {"folder": "x", "key": "y"}, {}, tmp_path / "nowhere", wrong_secret):
         with pytest.raises(SfumatoError) as caught:
             CASES[name].make(kind, wrong)
         assert "hunter2" not in str(caught.value)

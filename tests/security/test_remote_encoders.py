@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.adapters.kept import Kept, open_protector
 from sfumato.cli.main import run
 from sfumato.concepts.concept import Concept
 from sfumato.embedders import OpenAIEndpoint, load_embedder
 from sfumato.errors import ArtifactError, ParameterError
 from sfumato.mechanisms import Laplace
 from sfumato.protector import Protector
+from sfumato.reference import ProtectorReference, open_protector
 from sfumato.saving import load_protector, save_protector
 from sfumato.scale.recipe import Recipe
 from sfumato.text.chat import Chat
@@ -132,14 +132,14 @@ def test_recipes_adapters_and_saved_attacks_ask_too(folder, server, monkeypatch,
     with pytest.raises(ArtifactError):
         open_protector(folder)
     with pytest.raises(ArtifactError):
-        open_protector(Kept(str(folder)))
+        open_protector(ProtectorReference(str(folder)))
     # What an adapter wrote down lies in the store, where a stranger may have put it.
     with pytest.raises((ArtifactError, ParameterError)):
         open_protector({"folder": str(folder), "allow_remote": [host(server)]})
     with pytest.raises(ArtifactError):
         load_embedder(f"openai:any@{server.url}", allow_remote=())
     assert not server.requests
-    opened = open_protector(Kept(str(folder), allow_remote=(host(server),)))
+    opened = open_protector(ProtectorReference(str(folder), allow_remote=(host(server),)))
     assert "allow_remote" not in opened.config()
     made = load_protector(folder, allow_remote=[host(server)])
     worker = Recipe.of(made).open()

@@ -85,6 +85,12 @@ class Secret:
         return f"Secret(key_id={self._key_id!r})"
 
 
+def may_be_key(text: str) -> bool:
+    """Whether a text is written as a key is, so that it must not be shown."""
+    bare = text.strip().removeprefix("0x")
+    return bool(_HEX.fullmatch(bare) or _BASE64.fullmatch(bare))
+
+
 def require_private(status: os.stat_result, path: Path) -> None:
     """Refuse anything but a plain file of the user or of root that its owner alone may read and write."""
     if not stat.S_ISREG(status.st_mode):

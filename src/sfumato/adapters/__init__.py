@@ -4,8 +4,11 @@ Each framework has its module, imported when it is asked for; `ADAPTERS` names t
 """
 
 from sfumato.adapters.encoder import FunctionEmbedder
-from sfumato.adapters.kept import Kept, Opened, Protected, open_protector
+from sfumato.reference import Opened, Protected, ProtectorReference, open_protector
 from sfumato.registry import Entry, Registry
+
+Kept = ProtectorReference
+"""What a reference was called up to version 0.2."""
 
 _HERE = "sfumato.adapters"
 
@@ -71,4 +74,12 @@ ADAPTERS: Registry[object] = Registry(
     ],
 )
 
-__all__ = ["ADAPTERS", "FunctionEmbedder", "Kept", "Opened", "Protected", "open_protector"]
+__all__ = [
+    "ADAPTERS",
+    "FunctionEmbedder",
+    "Kept",
+    "Opened",
+    "Protected",
+    "ProtectorReference",
+    "open_protector",
+]

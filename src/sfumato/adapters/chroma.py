@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.adapters.kept import Protected, needs, open_protector
+from sfumato.adapters.packages import needs
 from sfumato.errors import InputError
+from sfumato.reference import Protected, open_protector
 
 with needs("chromadb", "chroma"):
     from chromadb.api.types import Documents, EmbeddingFunction

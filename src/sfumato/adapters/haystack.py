@@ -10,8 +10,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, cast
 
-from sfumato.adapters.kept import Protected, needs, open_protector
+from sfumato.adapters.packages import needs
 from sfumato.errors import InputError
+from sfumato.reference import Protected, open_protector
 
 with needs("haystack-ai", "haystack"):
     from haystack import Document, component, default_from_dict, default_to_dict

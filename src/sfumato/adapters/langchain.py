@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import cast
 
-from sfumato.adapters.kept import Protected, needs, open_protector
+from sfumato.adapters.packages import needs
+from sfumato.reference import Protected, open_protector
 
 with needs("langchain-core", "langchain"):
     from langchain_core.embeddings import Embeddings

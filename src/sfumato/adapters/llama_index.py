@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, cast
 
-from sfumato.adapters.kept import Opened, Protected, identity, model_of, needs, open_protector
+from sfumato.adapters.packages import needs
 from sfumato.errors import InputError
 from sfumato.protector import Protector
+from sfumato.reference import Opened, Protected, identity, model_of, open_protector
 
 with needs("llama-index-core", "llama-index"):
     from llama_index.core.base.embeddings.base import BaseEmbedding
@@ -33,7 +34,7 @@ class ProtectedEmbedding(BaseEmbedding):
                 "Leave it out; sticky noise makes a second release free."
             )
         opened = open_protector(options.pop("kept", None) if protector is None else protector)
-        found = {"digest": identity(opened.protector)} if opened.kept is None else opened.config()
+        found = {"digest": identity(opened.protector)} if opened.reference is None else opened.config()
         name = f"sfumato {model_of(opened.protector)}"
         super().__init__(**{"model_name": name, **options, "kept": found})
         self._opened = opened

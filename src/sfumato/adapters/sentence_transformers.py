@@ -14,10 +14,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from sfumato.adapters.kept import Protected, needs, open_protector
+from sfumato.adapters.packages import needs
 from sfumato.errors import ArtifactError, InputError, RandomnessError
 from sfumato.files import PathLike
 from sfumato.protector import Protector
+from sfumato.reference import Protected, open_protector
 from sfumato.saving import load_protector, save_protector
 
 with needs("sentence-transformers", "learn"):

@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.adapters.kept import Protected, needs, open_protector, read_secret
+from sfumato.adapters.packages import needs
 from sfumato.errors import ParameterError
 from sfumato.mechanisms import MECHANISMS
 from sfumato.protector import Protector
+from sfumato.reference import Protected, open_protector, read_secret
 
 with needs("scikit-learn", "sklearn"):
     from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -66,7 +67,9 @@ class ProtectVectors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def _open(self) -> Protector:
         if self.protector is not None:
             if self.secret:
-                raise ParameterError("`secret` goes with the protector, as in Kept. Found it beside one.")
+                raise ParameterError(
+                    "`secret` goes with the protector, as in a ProtectorReference. Found it beside one."
+                )
             return open_protector(self.protector).protector
         made = MECHANISMS.get(self.mechanism).from_noise_ratio(
             self.noise_ratio, dim=self.n_features_in_, max_norm=self.max_norm

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,7 +10,6 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from sfumato.accounting import Secret
 from sfumato.arrays import whole_number
 from sfumato.auditing import Audit, AuditSettings, audit
 from sfumato.auditing.gold import read_pairs, read_searches
@@ -20,16 +18,15 @@ from sfumato.auditing.rows import AttackRow
 from sfumato.auditing.subject import Gold
 from sfumato.auditing.verdict import percent
 from sfumato.cli.collection import Collected, collect
-from sfumato.cli.options import AllowRemoteOption, named_concepts
+from sfumato.cli.options import AllowRemoteOption, named_concepts, reference
 from sfumato.cli.output import JsonOption, checked_output, console, progress, write_json
 from sfumato.cli.vectors import Rows
 from sfumato.concepts.concept import Concept
 from sfumato.errors import InputError
 from sfumato.files import write_atomic
-from sfumato.protector import Protector
+from sfumato.reference import place_name
 from sfumato.report import audit_page
 from sfumato.report.words import matched_words
-from sfumato.saving import load_protector
 from sfumato.stores.address import parse_address
 
 NAME = "audit"
@@ -105,12 +102,6 @@ def _concept_table(found: Audit) -> Table:
     return table
 
 
-def _protector(path: Path, secret: Path | None, allow_remote: Collection[str]) -> Protector:
-    """The protector, with its key where that is given; an audit makes no key of its own."""
-    key = None if secret is None else Secret.from_file(secret)
-    return load_protector(path, secret=key, allow_remote=allow_remote)
-
-
 def teller(bar: Any) -> Tell:
     """Move a progress bar from 0 to 100."""
 
@@ -174,9 +165,10 @@ def command(
         list[str] | None, typer.Option(metavar="LABEL", help="The same: a label of the spans in IN.")
     ] = None,
     secret: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
-            metavar="FILE", help="The key of the protector's sticky noise, to ask it as others may."
+            metavar="FILE|env:NAME",
+            help="The key of the protector's sticky noise, to ask it as others may.",
         ),
     ] = None,
     suite: Annotated[str, typer.Option(help="quick (minutes) or full (more of everything).")] = "quick",
@@ -252,11 +244,14 @@ def command(
         given = Rows(source, limit, show_texts, id_column)
     gold: list[Gold] = [read_searches(searches)] if searches else []
     gold += [read_pairs(utility)] if utility else []
+    made = None
+    if protector is not None:  # an audit makes no key of its own
+        made = reference(protector, secret=secret, allow_remote=allow_remote).open()
     with progress("reading", 100) as bar:
         found = audit(
             given.texts,
             _concepts(concept, terms, spans),
-            protector=None if protector is None else _protector(protector, secret, allow_remote or ()),
+            protector=made,
             released=given.released
             if isinstance(given, Collected)
             else given.vectors(embeddings, "--embeddings"),
@@ -272,7 +267,8 @@ def command(
         "--protector": protector, "--embeddings": embeddings,
         "--store": None if store is None else parse_address(store).label, "--text-field": text_field,
         "--id-column": id_column, "--concept": concept, "--terms": terms,
-        "--spans": spans, "--secret": secret, "--suite": suite, "--fail-above": fail_above,
+        "--spans": spans, "--secret": None if secret is None else place_name(secret),
+        "--suite": suite, "--fail-above": fail_above,
         "--fail-absolute-above": fail_absolute_above, "--worst-case": worst_case,
         "--baselines": baselines, "--attack": attack, "--utility": utility, "--searches": searches,
         "--clean": clean, "--embedder": embedder, "--rows": rows, "--limit": limit, "--seed": seed,

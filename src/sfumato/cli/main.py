@@ -67,6 +67,7 @@ def _root(
 def _register(arguments: list[str]) -> None:
     """Load the command that was named, or all of them for the list: each brings its own imports."""
     named = next((word for word in arguments if not word.startswith("-")), None)
+    app.registered_commands.clear()  # of an earlier run in this process
     for name in (named,) if named in COMMANDS else COMMANDS:
         module = import_module(f"sfumato.cli.{name}")
         app.command(module.NAME, epilog=module.EXAMPLE)(module.command)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from sfumato.cli.options import AllowRemoteOption, LedgerOption, SecretOption, open_ledger, open_secret
+from sfumato.cli.options import AllowRemoteOption, LedgerOption, SecretOption, reference
 from sfumato.cli.output import JsonOption, console, progress, write_json
 from sfumato.errors import InputError
-from sfumato.saving import load_protector
 from sfumato.stores.address import parse_address
 from sfumato.stores.migrate import BATCH, Migrated, migrate
 from sfumato.stores.opening import open_store
@@ -82,14 +81,15 @@ def command(
         raise InputError("Give either --to URL for a new collection, or --in-place.")
     if to is not None and parse_address(to).label == parse_address(source).label:
         raise InputError("--from and --to name the same collection. Use --in-place, or name a new one.")
-    key = open_secret(secret)
-    made = replace(
-        load_protector(protector, allow_remote=allow_remote or ()),
-        secret=key,
-        ledger=open_ledger(ledger, key, ceiling),
+    made = reference(
+        protector,
+        secret=secret,
+        ledger=ledger,
+        ceiling=ceiling,
         tenant=tenant,
         collection=collection,
-    )
+        allow_remote=allow_remote,
+    ).open(create=True)
     with open_store(source, create=False) as clean, progress("protecting", None) as bar:
         known = None if to is None else parse_address(to).options.get("metric")
         target = None if to is None else open_store(to, metric=None if known else clean.metric)

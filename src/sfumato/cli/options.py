@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from sfumato.accounting import Ledger, Secret
 from sfumato.concepts.concept import Concept
 from sfumato.errors import InputError
 from sfumato.inputs import read_terms
+from sfumato.reference import ProtectorReference, place_given
 
 InputFile = Annotated[
     Path,
@@ -21,13 +21,15 @@ InputFile = Annotated[
     ),
 ]
 SecretOption = Annotated[
-    Path | None,
+    str | None,
     typer.Option(
-        "--secret", metavar="FILE", help="Key file for sticky noise (mode 0600; made if it is not there)."
+        "--secret",
+        metavar="FILE|env:NAME",
+        help="Where the key of sticky noise is; a file (mode 0600) that is not there is made.",
     ),
 ]
 LedgerOption = Annotated[
-    Path | None,
+    str | None,
     typer.Option("--ledger", metavar="FILE", help="Count what is spent on each text; needs --secret."),
 ]
 AllowRemoteOption = Annotated[
@@ -52,15 +54,23 @@ def named_concepts(
     return found
 
 
-def open_secret(path: Path | None) -> Secret | None:
-    """The secret in a file, made there on first use."""
-    return None if path is None else Secret.from_file(path, create=True)
-
-
-def open_ledger(path: Path | None, secret: Secret | None, ceiling: float | None) -> Ledger | None:
-    """The ledger in a file."""
-    if path is None:
-        return None
-    if secret is None:
-        raise InputError("A ledger needs a secret, so that it holds no texts. Add --secret FILE.")
-    return Ledger(path, secret=secret, ceiling=ceiling)
+def reference(
+    folder: Path | None,
+    *,
+    secret: str | None = None,
+    ledger: str | None = None,
+    ceiling: float | None = None,
+    tenant: str = "",
+    collection: str = "",
+    allow_remote: list[str] | None = None,
+) -> ProtectorReference:
+    """What --protector, --secret, --ledger and the like name together."""
+    return ProtectorReference(
+        folder="" if folder is None else str(folder),
+        secret=place_given(secret, "--secret"),
+        ledger=place_given(ledger, "--ledger"),
+        ceiling=ceiling,
+        tenant=tenant,
+        collection=collection,
+        allow_remote=tuple(allow_remote or ()),
+    )

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from sfumato.arrays import whole_number
-from sfumato.cli.options import AllowRemoteOption, LedgerOption, SecretOption, open_ledger, open_secret
+from sfumato.cli.options import AllowRemoteOption, LedgerOption, SecretOption, reference
 from sfumato.cli.output import JsonOption, checked_output, console, progress, results_folder, write_json
 from sfumato.embedders import load_embedder
 from sfumato.errors import InputError
@@ -18,7 +18,7 @@ from sfumato.evaluation.calibrate import Calibrated, calibrate, scaled
 from sfumato.inputs import count, read
 from sfumato.mechanisms import MECHANISMS
 from sfumato.protector import Protector
-from sfumato.saving import load_protector
+from sfumato.reference import absolute_place
 from sfumato.scale.folder import ReleasedFolder, release_folder
 from sfumato.scale.job import first_rows, row_count
 from sfumato.scale.places import folder
@@ -80,7 +80,7 @@ def _choose(
     if len(asked) > 1:
         raise InputError(f"Give one of --epsilon, --noise-ratio and --keep. Found {' and '.join(asked)}.")
     if protector is not None:
-        made = load_protector(protector, embedder=embedder, allow_remote=allow_remote or ())
+        made = reference(protector, allow_remote=allow_remote).open(embedder=embedder)
         if epsilon is not None or noise_ratio is not None:
             made = scaled(made, epsilon=epsilon, noise_ratio=noise_ratio)
     else:
@@ -220,29 +220,27 @@ def command(
             "--id-column": id_column, "--workers": workers, "--address": address,
             "--engine": None if engine == "processes" else engine,
         })  # fmt: skip
+    place = reference(
+        protector, secret=secret, ledger=ledger, ceiling=ceiling, tenant=tenant, collection=collection
+    )
     made, found = _choose(
         source if whole else str(jobs[0][0]), protector, mechanism, embedder, epsilon, noise_ratio, keep,
         allow_remote,
     )  # fmt: skip
-    made = replace(
-        made, tenant=tenant, collection=collection, only_matching=only_matching or made.only_matching
-    )
-    key = open_secret(secret)
-    book = open_ledger(ledger, key, ceiling)
+    made = replace(made, only_matching=only_matching or made.only_matching)
+    made = place.equip(made, create=True)
     done: list[Released | ReleasedFolder] = []
     if whole:
         done = [
             _run_folder(
-                source, out, made,
-                secret=None if secret is None else str(secret.absolute()),
-                ledger=None if ledger is None else str(ledger.absolute()), ceiling=ceiling,
+                source, out, replace(made, secret=None, ledger=None),
+                secret=absolute_place(place.secret) or None,
+                ledger=absolute_place(place.ledger) or None, ceiling=ceiling,
                 keep_columns=keep_columns or [], id_column=id_column, workers=workers, engine=engine,
                 address=address, restart=restart,
             )
         ]  # fmt: skip
-        made = replace(made, secret=key)
     else:
-        made = replace(made, secret=key, ledger=book)
         with results_folder(Path(out)) if Path(source).is_dir() else nullcontext():
             done = [_run(one, to, made, keep_columns or [], restart, batch) for one, to in jobs]
     _show(done, made, found)

@@ -10,10 +10,9 @@ from typing import Annotated, Any
 
 import typer
 
-from sfumato.cli.options import AllowRemoteOption
+from sfumato.cli.options import AllowRemoteOption, reference
 from sfumato.cli.output import console
 from sfumato.errors import InputError, MissingPackageError
-from sfumato.saving import load_protector
 
 NAME = "serve"
 EXAMPLE = (
@@ -130,7 +129,7 @@ def _make_key(
     if keys is None:
         raise InputError("Say where the key goes: --keys FILE.")
     if protector is not None:
-        load_protector(protector, allow_remote=allow_remote or ())
+        reference(protector, allow_remote=allow_remote).open()
     made = new_key(keys, tenant, protector=protector, ceiling=ceiling)
     screen = console()
     screen.print(f"Key of {tenant}, shown this once; {keys} holds only its hash:", highlight=False)

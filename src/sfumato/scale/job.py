@@ -122,8 +122,8 @@ def settings(job: Job, source: Folder, parts: list[Part], noise_id: str | None) 
         "id_column": job.id_column,
         "part_rows": job.part_rows,
         "sticky": noise_id,
-        "tenant": job.recipe.tenant,
-        "collection": job.recipe.collection,
+        "tenant": job.recipe.reference.tenant,
+        "collection": job.recipe.reference.collection,
         "parts": [list(asdict(part).values()) for part in parts],
     }
 

@@ -10,20 +10,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from sfumato.accounting import Ledger, Secret
 from sfumato.embedders.loader import remote_address
 from sfumato.errors import InputError
 from sfumato.protector import Protector
-from sfumato.saving import load_protector, save_protector
-
-ENVIRONMENT = "env:"
-
-
-def read_secret(place: str) -> Secret:
-    """Read a secret from a file, or from the variable NAME when `place` is `env:NAME`."""
-    if place.startswith(ENVIRONMENT):
-        return Secret.from_env(place.removeprefix(ENVIRONMENT))
-    return Secret.from_file(place)
+from sfumato.reference import ProtectorReference, place_given
+from sfumato.saving import save_protector
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +24,8 @@ class Recipe:
     files: tuple[tuple[str, bytes], ...]
     """The saved protector: names and contents."""
     digest: str
-    secret: str | None = None
-    """Where the secret is: a path, or `env:NAME`."""
-    ledger: str | None = None
-    ceiling: float | None = None
-    tenant: str = ""
-    collection: str = ""
-    remote: tuple[str, ...] = ()
-    """The host that its encoder sends texts to, which whoever packed it allowed."""
+    reference: ProtectorReference
+    """Where the rest is, and consent to the encoder; the folder is made anew from the files."""
 
     @classmethod
     def of(
@@ -51,18 +36,23 @@ class Recipe:
         ledger: str | None = None,
         ceiling: float | None = None,
     ) -> Recipe:
-        """Pack a protector; the secret and the ledger are named by where they are."""
+        """Pack a protector; the secret and the ledger are named by where they are (`sfumato.reference`)."""
         if (protector.secret is not None and secret is None) or protector.ledger is not None:
             raise InputError("A secret and a ledger do not travel. Name their files in secret= and ledger=.")
-        if ledger is not None and secret is None:
-            raise InputError("A ledger needs a secret, so that it holds no texts. Name both.")
         with tempfile.TemporaryDirectory(prefix="sfumato-") as place:
             folder = Path(place, "protector")
             save_protector(protector, folder)
             files = tuple((path.name, path.read_bytes()) for path in sorted(folder.iterdir()))
-        names = {"tenant": protector.tenant, "collection": protector.collection}
-        remote = _remote(protector)
-        made = cls(files, protector.settings_digest(), secret, ledger, ceiling, remote=remote, **names)
+        reference = ProtectorReference(
+            folder="",
+            secret=place_given(secret, "`secret`"),
+            ledger=place_given(ledger, "`ledger`"),
+            ceiling=ceiling,
+            tenant=protector.tenant,
+            collection=protector.collection,
+            allow_remote=_remote(protector),
+        )
+        made = cls(files, protector.settings_digest(), reference)
         if made.open().settings_digest() != made.digest:
             raise InputError("The protector does not come back the same after saving. It cannot travel.")
         return made
@@ -74,15 +64,11 @@ class Recipe:
             folder.mkdir()
             for name, content in self.files:
                 (folder / name).write_bytes(content)
-            made = load_protector(folder, allow_remote=self.remote)
-        secret = None if self.secret is None else read_secret(self.secret)
-        ledger = None
-        if self.ledger is not None and secret is not None:
-            ledger = Ledger(self.ledger, secret=secret, ceiling=self.ceiling)
-        return replace(made, secret=secret, ledger=ledger, tenant=self.tenant, collection=self.collection)
+            return replace(self.reference, folder=str(folder)).open()
 
 
 def _remote(protector: Protector) -> tuple[str, ...]:
+    """The host that its encoder sends texts to, which whoever packs it allowed."""
     named = protector.embedder
     address = None if named is None else remote_address(named if isinstance(named, str) else named.name)
     return () if address is None else (urlsplit(address).hostname or "",)

@@ -10,9 +10,10 @@ import os
 from datetime import datetime, timezone
 from pathlib import Path
 
-from sfumato.accounting import Guarantee, Ledger, Secret
+from sfumato.accounting import Guarantee, Ledger
 from sfumato.accounting.ledger import Counting
 from sfumato.errors import ArtifactError, InputError
+from sfumato.reference import open_ledger, read_secret
 from sfumato.server.keys import TENANT
 
 SECRET_VARIABLE = "SFUMATO_SECRET"
@@ -40,10 +41,10 @@ class State:
                 f"The ledger of {', '.join(missing[:3])} is missing from {folder / _LEDGERS}, and what was "
                 f"spent would be forgotten. Put it back, or say --new-ledger {missing[0]} for an empty one."
             )
-        if os.environ.get(SECRET_VARIABLE):
-            self.secret = Secret.from_env(SECRET_VARIABLE)
-        else:
-            self.secret = Secret.from_file(folder / "secret", create=True)
+        stated = bool(os.environ.get(SECRET_VARIABLE))
+        self.secret = read_secret(
+            f"env:{SECRET_VARIABLE}" if stated else f"file:{folder / 'secret'}", create=True
+        )
 
     def ledger(self, tenant: str, guarantee: Guarantee, *, ceiling: float | None, counting: str) -> Ledger:
         """Open a tenant's ledger, which keeps its way of counting, or make its first one."""
@@ -64,12 +65,7 @@ class State:
         refuse_ceiling(guarantee, counted, ceiling)
 
     def _open(self, path: Path, ceiling: float | None, metric: Counting | None) -> Ledger:
-        if metric is not None:
-            return Ledger(path, secret=self.secret, ceiling=ceiling, metric=metric)
-        try:
-            return Ledger(path, secret=self.secret, ceiling=ceiling, metric="own")
-        except ArtifactError:
-            return Ledger(path, secret=self.secret, ceiling=ceiling, metric="l2")
+        return open_ledger(f"file:{path}", self.secret, ceiling=ceiling, counting=metric)
 
 
 def start_anew(folder: Path, tenant: str) -> Path | None:

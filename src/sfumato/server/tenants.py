@@ -13,7 +13,7 @@ from sfumato.embedders import OpenAIEndpoint
 from sfumato.embedders.base import Embedder
 from sfumato.errors import InputError, SfumatoError
 from sfumato.protector import Protector
-from sfumato.saving import load_protector
+from sfumato.reference import ProtectorReference
 from sfumato.server.keys import KeyRing, TenantSettings
 from sfumato.server.logs import tell
 from sfumato.server.merging import MergingEmbedder
@@ -143,4 +143,5 @@ class Tenants:
 def open_protector(settings: GatewaySettings, folder: Path) -> Protector:
     """Load a protector; its own encoder is left alone where an upstream embeds."""
     instead = "upstream" if settings.upstream else None
-    return load_protector(folder, embedder=instead, allow_remote=settings.allow_remote.split(","))
+    hosts = tuple(settings.allow_remote.split(","))
+    return ProtectorReference(str(folder), allow_remote=hosts).open(embedder=instead)

@@ -17,6 +17,7 @@ import numpy as np
 from sfumato.arrays import whole_number
 from sfumato.errors import InputError, ParameterError
 from sfumato.protector import Protector
+from sfumato.reference import Protected, open_protector
 from sfumato.stores.base import Store, StoreError
 from sfumato.stores.marks import MARK, mark_of
 from sfumato.stores.rows import TEXT_FIELD, Metadata, Rows, Vectors
@@ -57,7 +58,7 @@ class Migrated:
 def migrate(
     source: Store,
     target: Store | None,
-    protector: Protector,
+    protector: Protected,
     *,
     texts: bool = False,
     text_field: str | None = None,
@@ -71,7 +72,7 @@ def migrate(
     Args:
         source: the collection with clean vectors.
         target: a new collection; None to protect in place.
-        protector: what releases them.
+        protector: what releases them, or where it is (`sfumato.reference`).
         texts: embed the texts in the collection anew, so that concepts found in them do not enter the vector.
         text_field: the metadata field that holds the text; it does not go along into a new collection.
         keep_fields: fields that go along though they hold long values, or a concept of the protector.
@@ -80,6 +81,7 @@ def migrate(
         on_rows: hears how many rows were done and how many there are.
     """
     batch = whole_number(batch, "batch", 1, 100_000)
+    protector = open_protector(protector).protector
     mark, into = mark_of(protector), source if target is None else target
     carried = Carried(text_field=text_field, keep=keep_fields, drop=drop_fields)
     _refuse_misfit(source, protector)

@@ -9,7 +9,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from sfumato.errors import InputError, ParameterError
-from sfumato.protector import Protector, RowSpans
+from sfumato.protector import RowSpans
+from sfumato.reference import Protected, open_protector
 from sfumato.stores.base import Store
 from sfumato.stores.marks import MARK, mark_of, without_mark
 from sfumato.stores.metadata import refuse_sensitive
@@ -32,7 +33,8 @@ class ProtectedStore:
 
     Args:
         store: where released vectors go.
-        protector: what releases them; with a secret the same text gives the same vector again.
+        protector: what releases them, or where it is (`sfumato.reference`); with a secret the same text gives
+            the same vector again.
         queries: "protected" releases searches with fresh noise, "clean" sends their own vectors, which finds
             more and shows the store what was searched for.
         keep_text: a metadata field to keep each text in; None, the default, keeps no text.
@@ -42,7 +44,7 @@ class ProtectedStore:
     def __init__(
         self,
         store: Store,
-        protector: Protector,
+        protector: Protected,
         *,
         queries: Queries = "protected",
         keep_text: str | None = None,
@@ -50,7 +52,8 @@ class ProtectedStore:
     ) -> None:
         if queries not in get_args(Queries):
             raise ParameterError(f"`queries` must be one of {get_args(Queries)}. Found {queries!r:.40}.")
-        self.store, self.protector, self.queries = store, protector, queries
+        self.store, self.queries = store, queries
+        self.protector = open_protector(protector).protector
         self.keep_text = None if keep_text is None else checked_name(keep_text)
         self.allow_fields = frozenset(checked_name(name) for name in allow_fields)
 

@@ -1,32 +1,20 @@
-"""Where a protector is kept, and other frameworks' encoders."""
+"""Other frameworks' encoders, and frameworks that are missing."""
 
 from __future__ import annotations
 
-import json
 import socket
-from dataclasses import asdict
 
 import numpy as np
 import pytest
 
-from sfumato.accounting import Secret
-from sfumato.adapters import FunctionEmbedder, Kept, open_protector
-from sfumato.adapters.kept import needs
+from sfumato.adapters import FunctionEmbedder
+from sfumato.adapters.packages import needs
 from sfumato.concepts import Concept
 from sfumato.embedders import Fake
-from sfumato.errors import BudgetError, InputError, MissingPackageError, ParameterError, VectorError
+from sfumato.errors import InputError, MissingPackageError, ParameterError, VectorError
 from sfumato.learning import LearnSettings, learn
-from sfumato.mechanisms import Laplace
-from sfumato.protector import Protector
-from sfumato.saving import save_protector
 
 TEXTS = [f"note {number} on {place}" for number in range(40) for place in ("Ashford", "Calder", "the sea")]
-
-
-@pytest.fixture
-def folder(tmp_path):
-    save_protector(Protector(Laplace(epsilon=40.0), embedder=Fake(dim=32)), tmp_path / "protector")
-    return str(tmp_path / "protector")
 
 
 def test_the_network_is_cut_off():
@@ -44,31 +32,6 @@ def test_the_network_is_cut_off():
             server.listen()
             socket.create_connection(server.getsockname(), timeout=5).close()
     assert tried == ["192.0.2.1", "example.org"]
-
-
-def test_a_kept_protector_has_all_its_parts(folder, tmp_path):
-    Secret.from_file(tmp_path / "key", create=True)
-    kept = Kept(folder, secret=f"file:{tmp_path / 'key'}", ledger=str(tmp_path / "ledger.db"), ceiling=40.0)
-    opened = open_protector(kept)
-    again = open_protector(json.loads(json.dumps(opened.config())))
-    assert again.kept == opened.kept and opened.kept != kept  # it now says which protector it has to be
-    first = opened.protector.embed(["one", "two"])
-    assert np.array_equal(first, again.protector.embed(["one", "two"]))  # sticky, so the ledger lets it pass
-    again.protector.embed(["a question"], role="query")
-    with pytest.raises(BudgetError):
-        again.protector.embed(["a question"], role="query")
-    other = Kept(folder, secret=kept.secret, tenant="another").open()
-    assert not np.array_equal(first, other.embed(["one", "two"]))
-
-
-def test_what_is_kept_wrongly_is_refused(folder, tmp_path):
-    with pytest.raises(InputError, match="ledger needs a secret"):
-        Kept(folder, ledger=str(tmp_path / "ledger.db")).open()
-    for wrong in ("0123abcd" * 8, "file", "http://host/secret"):
-        with pytest.raises(ParameterError, match="env:NAME or file:PATH") as caught:
-            Kept(folder, secret=wrong).open()
-        assert wrong not in str(caught.value).replace("file:PATH", "")
-    assert asdict(Kept(folder))["digest"] == ""
 
 
 def test_any_function_is_an_encoder_to_learn_for():
