@@ -10,6 +10,7 @@ import numpy as np
 from sfumato.accounting.guarantee import Guarantee
 from sfumato.arrays import FloatArray, finite_number
 from sfumato.mechanisms.base import EPSILON_RANGE, SLACK, Mechanism, add_noise
+from sfumato.mechanisms.ellipse import Ellipse
 from sfumato.mechanisms.moments import laplace_log_constant
 from sfumato.randomness import Draws
 from sfumato.sampling import Floats, gammas, normals
@@ -63,8 +64,6 @@ class Laplace(Mechanism):
             vectors, normals(draws, dim), laplace_scale(draws, dim, self.epsilon), step, draws.space
         )
 
-    def log_density(self, released: Any, vectors: Any) -> Floats:
-        """Log of the normalised density of `released - vectors`."""
-        outputs, inputs = self._pairs(released, vectors)
-        distance = np.linalg.norm(outputs - inputs, axis=1)
-        return np.asarray(laplace_log_constant(inputs.shape[1], self.epsilon) - self.epsilon * distance)
+    def ellipse(self, dim: int) -> Ellipse:
+        """A ball: q is epsilon times the length of the noise."""
+        return Ellipse(lambda noise: noise * self.epsilon, laplace_log_constant(dim, self.epsilon))
