@@ -95,7 +95,7 @@ def test_a_mechanism_without_a_case_is_held_to_what_it_declares_or_fails_the_who
 class Plain(Mechanism):
     """A mechanism of somebody's own: Laplace noise in one dimension."""
 
-    name, paper, summary = "plain", "", ""
+    name, paper = "plain", ""
     dim = 1
 
     def __init__(self):

@@ -37,7 +37,6 @@ class Transform(Mechanism):
 
     name = "transform"
     paper = "baseline"
-    summary = "a function of vectors, with no promise"
     additive = False
 
     def __init__(

@@ -57,7 +57,6 @@ class Mechanism(ABC):
 
     name: ClassVar[str]
     paper: ClassVar[str]
-    summary: ClassVar[str]
     strength: ClassVar[str] = "epsilon"
     """The parameter that sets how much noise there is."""
     strength_range: ClassVar[tuple[float, float]] = EPSILON_RANGE

@@ -46,7 +46,6 @@ class Gaussian(Mechanism):
 
     name = "gaussian"
     paper = "Vec2Text; Balle and Wang 2018"
-    summary = "independent normal noise in every coordinate"
     strength = "sigma"
     strength_range = SIGMA_RANGE
 

@@ -21,7 +21,6 @@ class Identity(Mechanism):
 
     name = "identity"
     paper = "control"
-    summary = "no noise at all: what an attacker sees today"
     additive = False
     noisy = False
     unchanged = True

@@ -35,7 +35,6 @@ class Laplace(Mechanism):
 
     name = "laplace"
     paper = "Wu et al. 2017; Feyisetan et al. 2020"
-    summary = "equal noise in every direction"
 
     def __init__(self, *, epsilon: float, max_norm: float = 1.0) -> None:
         super().__init__(max_norm=max_norm)

@@ -51,7 +51,6 @@ class Mahalanobis(Mechanism):
 
     name = "mahalanobis"
     paper = "SPARSE"
-    summary = "noise shaped by a mask or a covariance"
     needs_shape = True
 
     def __init__(

@@ -35,7 +35,6 @@ class Polar(Mechanism):
 
     name = "polar"
     paper = "STAMP"
-    summary = "turns a vector by a von Mises-Fisher angle"
     smallest_dim = 2
     additive = False
 

@@ -66,7 +66,6 @@ class Projection(Mechanism):
 
     name = "projection"
     paper = "PRIVEMB"
-    summary = "random projection to few dimensions, then noise there"
 
     def __init__(
         self,

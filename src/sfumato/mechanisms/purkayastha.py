@@ -29,7 +29,6 @@ class Purkayastha(Mechanism):
 
     name = "purkayastha"
     paper = "Du et al. 2023 (PurMech in SPARSE and DPPN)"
-    summary = "turns a vector by a random angle, exp(-epsilon angle)"
     smallest_dim = 2
     additive = False
 

@@ -30,7 +30,6 @@ class Suppression(Mechanism):
 
     name = "suppression"
     paper = "DPPN"
-    summary = "one-sided noise on the top dimensions of a mask"
     needs_shape = True
 
     def __init__(

@@ -99,7 +99,6 @@ class OnAxes(Mechanism):
 
     name = "on-axes"
     paper = "DPPN, table 2"
-    summary = "noise on some dimensions"
     additive = False
 
     def __init__(self, inner: Mechanism, axes: Any, dim: int, ratio: float) -> None:
