@@ -34,7 +34,8 @@ def promised(
         learned: how the protector was learned.
     """
     base = mechanism.guarantee
-    swapped = _substitutions(mechanism, learned)
+    apart = learned.get("substitution_distances")
+    swapped = mechanism.substitutions(apart) if isinstance(apart, Mapping) else None
     notes = [*base.notes, *_on_texts(neutral, only_matching), *_on_terms(swapped, neutral)]
     assumed = [] if only_matching else _learned_from_private(mechanism, background)
     if sticky:
@@ -81,7 +82,7 @@ def _on_terms(swapped: Substitutions | None, neutral: bool) -> list[str]:
 
 def _learned_from_private(mechanism: Mechanism, background: Background | None) -> list[str]:
     """What was learned from text that nobody declared public, as conditions of the promise."""
-    sources = {"shape of the noise": getattr(mechanism, "learned_from", None)}
+    sources = {"shape of the noise": mechanism.learned_from}
     if background is not None and mechanism.additive:
         sources["public filter"] = background.source
     return [
@@ -90,10 +91,3 @@ def _learned_from_private(mechanism: Mechanism, background: Background | None) -
         for what, source in sources.items()
         if source is not None and source.split()[0] not in _OPEN
     ]
-
-
-def _substitutions(mechanism: Mechanism, learned: Mapping[str, Any]) -> Substitutions | None:
-    distances, epsilon = learned.get("substitution_distances"), getattr(mechanism, "epsilon", None)
-    if mechanism.name != "mahalanobis" or not isinstance(distances, Mapping) or epsilon is None:
-        return None
-    return Substitutions(*(float(epsilon * distances[name]) for name in ("median", "p95", "max")))

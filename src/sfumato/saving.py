@@ -18,10 +18,10 @@ from sfumato.embedders.base import Embedder
 from sfumato.embedders.loader import refuse_remote
 from sfumato.errors import ArtifactError
 from sfumato.files import PathLike
-from sfumato.mechanisms import MECHANISMS, Gaussian, Mechanism
+from sfumato.mechanisms import MECHANISMS, Mechanism
 from sfumato.mechanisms.base import LARGEST_DIM
 from sfumato.protector import Protector
-from sfumato.sensitivity import Background, Dense, Diagonal, Factored, Mask, Shape
+from sfumato.sensitivity import Background, Dense
 from sfumato.version import __version__
 
 KIND = "protector"
@@ -79,7 +79,7 @@ def load_protector(
         refuse_remote(config["embedder"], allow_remote)
     try:
         protector = Protector(
-            mechanism=_mechanism(config["mechanism"], dict(config["parameters"]), tensors, config["learned"]),
+            mechanism=_mechanism(config, tensors),
             embedder=config["embedder"] if embedder is None else embedder,
             concepts=tuple(Concept.from_dict(each) for each in config["concepts"]),
             neutral=config["neutral"],
@@ -159,33 +159,11 @@ def _background(config: dict[str, Any] | None, tensors: dict[str, NDArray[Any]])
     return Background(np.asarray(mean), np.asarray(covariance), int(config["rows"]), str(config["source"]))
 
 
-def _mechanism(
-    name: str, parameters: dict[str, Any], tensors: dict[str, NDArray[Any]], learned: dict[str, Any]
-) -> Mechanism:
+def _mechanism(config: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> Mechanism:
     own = {
         key.removeprefix("mechanism."): np.asarray(value, np.float64)
         for key, value in tensors.items()
         if key.startswith("mechanism.")
     }
-    kind: Any = MECHANISMS.get(name)
-    source = str(learned.get("source", "unknown"))
-    if name == "mahalanobis":
-        parameters.pop("shape")
-        made = kind(**parameters, shape=_shape(own))
-        made.learned_from = source
-        return made  # type: ignore[no-any-return]
-    if name == "suppression":
-        return kind(**parameters, mask=Mask(own["mask"], source=source))  # type: ignore[no-any-return]
-    if name == "gaussian":
-        promise = {key: parameters.pop(key) for key in ("epsilon", "delta")}
-        if promise["epsilon"] is not None:
-            return Gaussian.analytic(**promise, max_norm=parameters["max_norm"])
-    return kind(**parameters)  # type: ignore[no-any-return]
-
-
-def _shape(tensors: dict[str, NDArray[np.float64]]) -> Shape:
-    if "covariance" in tensors:
-        return Dense(tensors["covariance"])
-    if "factors" in tensors:
-        return Factored(tensors["variances"], tensors["factors"])
-    return Diagonal(tensors["variances"])
+    source = str(config["learned"].get("source", "unknown"))
+    return MECHANISMS.get(config["mechanism"]).from_saved(config["parameters"], own, source=source)

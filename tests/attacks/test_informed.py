@@ -162,7 +162,7 @@ def test_every_mechanism_is_weighed_and_a_far_candidate_is_left(mechanism, norma
 class NoDensity(Mechanism):
     """Additive noise that says nothing about its density."""
 
-    name, paper, summary = "uniform", "none", "even noise in a box"
+    name, paper = "uniform", "none"
 
     @property
     def guarantee(self):

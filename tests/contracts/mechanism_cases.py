@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from sfumato.mechanisms import (
+    MECHANISMS,
     Gaussian,
     Identity,
     Laplace,
@@ -52,7 +53,9 @@ CASES: dict[str, Callable[[float, int], Mechanism]] = {
     "polar-radius": lambda e, d: Polar(epsilon=e, radius_epsilon=20.0),
     "identity": lambda e, d: Identity(),
 }
-NOISY = {name: make for name, make in CASES.items() if name != "identity"}
+for _name in {*MECHANISMS.names()} - {name.partition("-")[0] for name in CASES}:
+    CASES[_name] = lambda e, d, name=_name: MECHANISMS.get(name).example(d).scaled(epsilon=e)
+NOISY = {name: make for name, make in CASES.items() if make(1.0, 4).noisy}
 PROMISING = {name: make for name, make in NOISY.items() if name not in {"gaussian", "suppression"}}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import pickle
 
@@ -10,21 +11,19 @@ import pytest
 
 from sfumato import grid
 from sfumato.errors import ParameterError, VectorError
-from sfumato.mechanisms import MECHANISMS, Identity
+from sfumato.mechanisms import MECHANISMS
 from sfumato.randomness import InsecureSeedWarning, Source
 from tests.contracts.mechanism_cases import CASES, NOISY, PROMISING, unit_vectors
 
 DIM = 48
+
+
+def without_strength(mechanism):
+    return {name: value for name, value in mechanism._given().items() if name != mechanism.strength}
+
+
 every = pytest.mark.parametrize("make", CASES.values(), ids=CASES)
 noisy = pytest.mark.parametrize("make", NOISY.values(), ids=NOISY)
-
-
-def signal(mechanism, vectors):
-    return (
-        vectors.astype(np.float64) @ mechanism.matrix(vectors.shape[1])
-        if mechanism.name == "projection"
-        else vectors
-    )
 
 
 def test_every_registered_mechanism_has_a_case():
@@ -92,7 +91,7 @@ def test_the_number_of_threads_changes_nothing(make):
 def test_little_noise_gives_the_input_back(make):
     mechanism = make(1e4, DIM)
     vectors = unit_vectors(200, DIM)
-    released, wanted = mechanism.privatize(vectors).astype(np.float64), signal(mechanism, vectors)
+    released, wanted = mechanism.privatize(vectors).astype(np.float64), mechanism.expected(vectors)
     cosine = np.vecdot(released, wanted) / np.linalg.norm(released, axis=1) / np.linalg.norm(wanted, axis=1)
     assert cosine.min() > 0.98
 
@@ -102,7 +101,7 @@ def test_predicted_noise_is_measured_noise(make):
     dim = 256
     mechanism = make(300.0, dim)
     vectors = unit_vectors(6000, dim, seed=1)
-    released, wanted = mechanism.privatize(vectors).astype(np.float64), signal(mechanism, vectors)
+    released, wanted = mechanism.privatize(vectors).astype(np.float64), mechanism.expected(vectors)
     cosine = np.vecdot(released, wanted) / np.linalg.norm(released, axis=1) / np.linalg.norm(wanted, axis=1)
     tolerance = 0.05 if mechanism.name == "suppression" else 0.02
     assert cosine.mean() == pytest.approx(mechanism.cosine_kept(dim), abs=tolerance)
@@ -114,11 +113,8 @@ def test_predicted_noise_is_measured_noise(make):
 @pytest.mark.parametrize("name", MECHANISMS.names())
 def test_made_from_a_noise_ratio_or_a_cosine(name):
     kind = MECHANISMS.get(name)
-    given = {
-        "mahalanobis": {"shape": np.linspace(0.1, 2.0, DIM)},
-        "suppression": {"mask": np.linspace(0.0, 1.0, DIM)},
-    }.get(name, {})
-    if kind is Identity:
+    given = without_strength(kind.example(DIM))
+    if not kind.noisy:
         with pytest.raises(ParameterError):
             kind.from_noise_ratio(1.0, dim=DIM)
         with pytest.raises(ParameterError):
@@ -138,9 +134,8 @@ def test_made_from_a_noise_ratio_or_a_cosine(name):
 @pytest.mark.parametrize("bad", [0.0, -1.0, math.nan, math.inf, 1e-40, 1e300, "1", True, None, [1.0], 1j])
 def test_bad_strength_is_refused(make, bad):
     kind = type(make(1.0, DIM))
-    parameters = {"mahalanobis": {"shape": np.ones(DIM)}, "suppression": {"mask": np.ones(DIM)}}
     with pytest.raises(ParameterError):
-        kind(**{kind.strength: bad}, **parameters.get(kind.name, {}))
+        kind(**{kind.strength: bad}, **without_strength(kind.example(DIM)))
 
 
 @every
@@ -183,7 +178,7 @@ def test_fingerprint_follows_every_parameter(make):
     assert one.fingerprint() == two.fingerprint() and len(one.fingerprint()) == 32
     two.max_norm = 2.0
     assert one.fingerprint() != two.fingerprint()
-    if one.name != "identity":
+    if one.noisy:
         assert make(10.000001, DIM).fingerprint() != one.fingerprint()
 
 
@@ -201,10 +196,67 @@ def test_survives_pickling(make):
 def test_log_density_pairs_rows_and_falls_with_distance(make):
     mechanism = make(20.0, DIM)
     vectors = unit_vectors(5, DIM)
-    near = signal(mechanism, vectors) * 1.01
+    near = mechanism.expected(vectors) * 1.01
     at_own = mechanism.log_density(near, vectors)
     at_other = mechanism.log_density(near, np.roll(vectors, 1, axis=0))
     assert at_own.shape == (5,) and (at_own > at_other).all()
     assert mechanism.log_density(near[:1], vectors).shape == (5,)
     with pytest.raises(VectorError):
         mechanism.log_density(near[:3], vectors)
+
+
+@every
+def test_made_again_from_what_it_saves(make):
+    mechanism = make(10.0, DIM)
+    saved = json.loads(json.dumps(mechanism.parameters()))
+    made = type(mechanism).from_saved(saved, mechanism.tensors(), source="public")
+    assert made.fingerprint() == mechanism.fingerprint()
+    assert made.guarantee.epsilon == mechanism.guarantee.epsilon
+    assert made.learned_from == (None if mechanism.learned_from is None else "public")
+
+
+@noisy
+def test_scaled_is_the_same_mechanism_at_another_strength(make):
+    mechanism = make(10.0, DIM)
+    made = mechanism.scaled(noise_ratio=1.4, dim=DIM)
+    assert type(made) is type(mechanism) and made.learned_from == mechanism.learned_from
+    assert made.noise_ratio(DIM) == pytest.approx(1.4, rel=1e-9)
+    given, before = without_strength(made), without_strength(mechanism)
+    assert given.keys() == before.keys()
+    assert all(given[name] is before[name] or given[name] == before[name] for name in given)
+    if mechanism.strength == "epsilon":
+        assert mechanism.scaled(epsilon=3.0).epsilon == 3.0
+    else:
+        with pytest.raises(ParameterError, match="not by an epsilon"):
+            mechanism.scaled(epsilon=3.0)
+    for bad in ({}, {"epsilon": 1.0, "noise_ratio": 1.0}):
+        with pytest.raises(ParameterError, match="Give an `epsilon` or a `noise_ratio`"):
+            mechanism.scaled(**bad)
+
+
+def test_what_has_no_noise_cannot_be_scaled():
+    for given in ({"epsilon": 1.0}, {"noise_ratio": 1.0}):
+        with pytest.raises(ParameterError, match="no noise"):
+            MECHANISMS.get("identity").example(DIM).scaled(**given)
+
+
+@every
+def test_all_pairs_have_the_density_of_each_pair(make):
+    mechanism = make(20.0, DIM)
+    vectors = unit_vectors(6, DIM).astype(np.float64)
+    released = mechanism.privatize(vectors[:4]).astype(np.float64)
+    try:
+        single = np.stack([mechanism.log_density(row[None], vectors) for row in released])
+    except ParameterError:
+        return
+    for rows in (released, released.astype(np.float32)):
+        table = np.asarray(mechanism.log_densities(rows, vectors.astype(rows.dtype)), np.float64)
+        assert table.shape == single.shape
+        # Up to a constant of each release; what cannot be is impossible in both.
+        possible = np.isfinite(single)
+        assert np.array_equal(np.isfinite(table), possible) or rows.dtype == np.float32
+        both = possible & np.isfinite(table)
+        gap = np.where(both, table - np.where(both, single, 0.0), 0.0)
+        first = both.argmax(axis=1)
+        moved = np.where(both, gap - gap[np.arange(len(gap)), first][:, None], 0.0)
+        assert np.abs(moved).max() < (1e-6 if rows.dtype == np.float64 else 1e-2)

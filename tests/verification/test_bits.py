@@ -10,7 +10,6 @@ from sfumato.sensitivity import Mask
 from sfumato.verification import excluded, identified, identify
 from sfumato.verification.bits import is_power_of_two, off_grid
 from sfumato.verification.cases import covariance, factored, mask_scores
-from sfumato.verification.density import centre
 from sfumato.verification.neighbours import neighbours
 from tests.verification.mutants import Float32Sum
 
@@ -47,7 +46,7 @@ def named(mechanism, candidates):
     """How many of the releases the attack gives the right name to."""
     truth = generator().integers(0, CANDIDATES, RELEASES)
     released = mechanism.privatize(candidates[truth])
-    middles = centre(mechanism, candidates.astype(np.float64)).astype(np.float32)
+    middles = mechanism.expected(candidates).astype(np.float32)
     return identified(identify(released, middles), truth)
 
 
@@ -89,7 +88,7 @@ def test_releases_name_nobody_among_neighbours(name, epsilon):
 def test_what_distant_candidates_give_away_is_the_law_and_not_the_bits():
     """At epsilon 500 in 55 dimensions the nearest candidate is the right one: that is what epsilon says."""
     mechanism, candidates = Projection(epsilon=500.0), unit_candidates()
-    middles = centre(mechanism, candidates.astype(np.float64))
+    middles = mechanism.expected(candidates)
     released = mechanism.privatize(candidates[:RELEASES])
     distances = ((released[:, None, :] - middles[None]) ** 2).sum(axis=2)
     assert (distances.argmin(axis=1) == np.arange(RELEASES)).mean() > 0.95

@@ -90,7 +90,8 @@ class TooSure(Laplace):
 
 
 class NoDensity(Laplace):
-    log_density = Laplace.__mro__[1].log_density
+    def ellipse(self, dim):
+        return None
 
 
 def test_a_density_that_does_not_integrate_to_1_fails():

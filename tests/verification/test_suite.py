@@ -60,20 +60,42 @@ def test_every_registered_mechanism_has_cases():
     assert set(CASES) == set(MECHANISMS.names())
 
 
-def test_a_mechanism_without_a_case_fails_the_whole(monkeypatch):
-    new = Entry("newcomer", "sfumato.mechanisms.laplace:Laplace", "not in the table of cases")
-    monkeypatch.setattr(suite, "MECHANISMS", Registry("mechanism", [*MECHANISMS, new]))
+class Newcomer(Laplace):
+    """Not in the table of cases."""
+
+    name = "newcomer"
+
+
+class Nameless(Newcomer):
+    """Nobody says which law it has, and nobody has written one."""
+
+    name = "nameless"
+
+    def ellipse(self, dim):
+        return None
+
+
+@pivots.register
+def _(mechanism: Newcomer, vectors: np.ndarray, released: np.ndarray) -> Pivots:
+    return pivots.dispatch(Mechanism)(mechanism, vectors, released)
+
+
+def test_a_mechanism_without_a_case_is_held_to_what_it_declares_or_fails_the_whole(monkeypatch):
+    new = [Entry(kind.name, f"{__name__}:{kind.__name__}", "") for kind in (Newcomer, Nameless)]
+    monkeypatch.setattr(suite, "MECHANISMS", Registry("mechanism", [*MECHANISMS, *new]))
     monkeypatch.setattr(suite, "CASES", {name: lambda quick: CASES["identity"](quick) for name in CASES})
     result = verify(quick=True)
     assert not result.passed
-    assert [row.label for row in result.failures] == ["newcomer"]
-    assert "newcomer" in result.verdict
+    assert {row.layer for row in result.rows if row.mechanism == "newcomer"} == {"epsilon", "law", "bits"}
+    assert {row.label for row in result.failures} == {"nameless"}
+    assert {row.check for row in result.failures} == {"can be checked"}
+    assert "nameless" in result.verdict
 
 
 class Plain(Mechanism):
     """A mechanism of somebody's own: Laplace noise in one dimension."""
 
-    name, paper, summary = "plain", "", ""
+    name, paper = "plain", ""
     dim = 1
 
     def __init__(self):

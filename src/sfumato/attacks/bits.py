@@ -22,7 +22,6 @@ from sfumato.mechanisms import Mechanism
 from sfumato.protector import Protector
 from sfumato.randomness import generator
 from sfumato.verification.bits import identified, identify
-from sfumato.verification.density import centre
 
 _CONTROL_ROWS = 50
 _BLOCK = 256
@@ -61,8 +60,8 @@ class Bits(Attack):
         if not known:
             raise InputError("The bits attack needs at least one known text. Found none.")
         inner = mechanism.mechanism if isinstance(mechanism, Protector) else mechanism
-        if inner is not None:  # a projection's noise is added to projected vectors
-            clean = centre(inner, clean.astype(np.float64)).astype(np.float32)
+        if inner is not None and inner.additive:  # a projection's noise is added to projected vectors
+            clean = inner.expected(clean).astype(np.float32)
         made = BitReader(known, clean)
         made.control = _control(clean, self.seed)
         if on_step is not None:

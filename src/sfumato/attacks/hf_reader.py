@@ -23,7 +23,6 @@ from sfumato.attacks.victim import pack_victim, unpack_victim
 from sfumato.devices import chosen_device
 from sfumato.embedders import load_embedder
 from sfumato.errors import ArtifactError, InputError
-from sfumato.mechanisms import Projection
 from sfumato.protector import Protector
 
 _CONTROL_ROWS = 200
@@ -223,8 +222,8 @@ def without_noise(victim: Victim, inputs: NDArray[Any]) -> Vectors:
     """What the victim makes of its inputs apart from noise: projected, filtered."""
     rows = np.asarray(inputs, np.float64)
     mechanism = victim.mechanism if isinstance(victim, Protector) else victim
-    if isinstance(mechanism, Projection):
-        rows = rows @ mechanism.matrix(rows.shape[1])
+    if mechanism is not None:
+        rows = mechanism.expected(rows)
     if isinstance(victim, Protector) and victim.background is not None:
         matrix, mean = victim.filter_matrix(), victim.background.mean
         rows = rows if matrix is None else (rows - mean) @ matrix.T + mean

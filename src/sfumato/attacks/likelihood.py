@@ -13,24 +13,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from sfumato.attacks.base import Release, fresh_releases
 from sfumato.errors import ParameterError, VectorError
-from sfumato.mechanisms import (
-    Gaussian,
-    Identity,
-    Laplace,
-    Mahalanobis,
-    Mechanism,
-    Polar,
-    Projection,
-    Purkayastha,
-    Suppression,
-)
+from sfumato.mechanisms import Mechanism
+from sfumato.mechanisms.angles import unit
+from sfumato.mechanisms.ellipse import Ellipse
 from sfumato.protector import Protector
 from sfumato.sampling import Floats
 from sfumato.sensitivity import Background
@@ -47,32 +39,6 @@ _REACH, _NODES = 6.0, 73
 _SPREAD_ROWS = 512
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Ellipse:
-    """Noise of density ~ exp(-q), or exp(-q^2/2) where `squared`, with q the length of the whitened noise."""
-
-    whiten: Callable[[Floats], Floats]
-    centre: Callable[[Floats], Floats]
-    squared: bool = False
-
-
-def _ellipse(mechanism: Mechanism, dim: int) -> _Ellipse | None:
-    if isinstance(mechanism, Laplace):
-        return _Ellipse(lambda rows: rows * mechanism.epsilon, _same)
-    if isinstance(mechanism, Gaussian):
-        return _Ellipse(lambda rows: rows / mechanism.sigma, _same, squared=True)
-    if isinstance(mechanism, Mahalanobis):
-        return _Ellipse(lambda rows: mechanism.shape.whiten(rows) * mechanism.epsilon, _same)
-    if isinstance(mechanism, Projection):
-        rate = mechanism.epsilon / mechanism.stretch(dim)
-        return _Ellipse(lambda rows: rows * rate, lambda rows: rows @ mechanism.matrix(dim))
-    return None
-
-
-def _same(rows: Floats) -> Floats:
-    return rows
-
-
 def likelihood(victim: Victim, dim: int, *, seed: int = 0) -> Likelihood:
     """The log likelihood of releases of `dim`-dimensional vectors.
 
@@ -83,18 +49,16 @@ def likelihood(victim: Victim, dim: int, *, seed: int = 0) -> Likelihood:
     """
     mechanism = victim.mechanism if isinstance(victim, Protector) else victim
     normalised = isinstance(victim, Protector) and victim.normalise
-    if mechanism is None or isinstance(mechanism, Identity):
-        return _nearest(normalised)
-    ellipse = _ellipse(mechanism, dim)
-    if ellipse is not None:
-        undo, mean = _filter(victim)
-        return _direction(ellipse, undo, mean) if normalised else _additive(ellipse, undo, mean)
-    if normalised and isinstance(mechanism, Polar):
-        mechanism = Polar(epsilon=mechanism.epsilon, max_norm=mechanism.max_norm)
-    degenerate = normalised and isinstance(mechanism, Suppression)  # what passes unchanged fixes the length
-    if degenerate or not _has_density(mechanism, dim):
+    if mechanism is None or not mechanism.noisy:
+        return _nearest(mechanism, normalised)
+    undo, mean = _filter(victim)
+    ellipse = mechanism.ellipse(dim)
+    if normalised and ellipse is not None:
+        return _direction(mechanism, ellipse, undo, mean)
+    known = mechanism.direction() if normalised else mechanism
+    if known is None or not _has_density(known, dim):
         return _simulated(fresh_releases(victim, seed))
-    return _angular(mechanism) or _own(mechanism)
+    return _undone(known, undo, mean)
 
 
 def _filter(victim: Victim) -> tuple[Floats | None, Floats | None]:
@@ -122,59 +86,33 @@ def _squares(rows: Floats) -> Floats:
     return np.asarray(np.vecdot(rows, rows))
 
 
-def _nearest(normalised: bool) -> Likelihood:
+def _nearest(mechanism: Mechanism | None, normalised: bool) -> Likelihood:
     def table(released: Floats, inputs: Floats) -> Floats:
-        expected = _unit(inputs) if normalised else inputs
+        expected = inputs if mechanism is None else mechanism.expected(inputs)
+        expected = unit(expected) if normalised else expected
         gaps = _squares(released)[:, None] + _squares(expected) - 2 * released @ expected.T
         return np.asarray(-np.maximum(gaps, 0.0) / (2 * ROUNDING**2))
 
     return table
 
 
-def _unit(rows: Floats) -> Floats:
-    return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12))
-
-
-def _angular(mechanism: Mechanism) -> Likelihood | None:
-    """The two laws of an angle, for all pairs in one product."""
-
-    def cosine(released: Floats, inputs: Floats) -> Floats:
-        return np.clip(_unit(released) @ _unit(inputs).T, -1.0, 1.0)
-
-    if isinstance(mechanism, Purkayastha):
-        return lambda released, inputs: -mechanism.epsilon * np.arccos(cosine(released, inputs))
-    if isinstance(mechanism, Polar) and mechanism.radius_epsilon is None:
-        return lambda released, inputs: mechanism.epsilon * cosine(released, inputs)
-    return None
-
-
-def _own(mechanism: Mechanism) -> Likelihood:
-    def table(released: Floats, inputs: Floats) -> Floats:
-        return np.stack([mechanism.log_density(row[None], inputs) for row in released])
-
-    return table
-
-
-def _additive(ellipse: _Ellipse, undo: Floats | None, mean: Floats | None) -> Likelihood:
+def _undone(mechanism: Mechanism, undo: Floats | None, mean: Floats | None) -> Likelihood:
     def table(released: Floats, inputs: Floats) -> Floats:
         rows = released if mean is None else _unfiltered(released - mean, undo) + mean
-        centres = ellipse.centre(inputs)
-        # Around a point between them, so that little cancels in the squares.
-        middle = centres.mean(axis=0)
-        left, right = ellipse.whiten(rows - middle), ellipse.whiten(centres - middle)
-        squares = np.maximum(_squares(left)[:, None] + _squares(right) - 2 * left @ right.T, 0.0)
-        return np.asarray(-squares / 2 if ellipse.squared else -np.sqrt(squares))
+        return mechanism.log_densities(rows, inputs)
 
     return table
 
 
-def _direction(ellipse: _Ellipse, undo: Floats | None, mean: Floats | None) -> Likelihood:
+def _direction(
+    mechanism: Mechanism, ellipse: Ellipse, undo: Floats | None, mean: Floats | None
+) -> Likelihood:
     def table(released: Floats, inputs: Floats) -> Floats:
-        slope = ellipse.whiten(_unfiltered(_unit(released), undo))
+        slope = ellipse.whiten(_unfiltered(unit(released), undo))
         offset = np.zeros((1, released.shape[1]))
         if mean is not None:
             offset = mean[None] - _unfiltered(mean[None], undo)
-        start = ellipse.whiten(offset - ellipse.centre(inputs))
+        start = ellipse.whiten(offset - mechanism.expected(inputs))
         return log_length_integral(
             _squares(slope)[:, None], slope @ start.T, _squares(start), released.shape[1], ellipse.squared
         )

@@ -13,8 +13,7 @@ from sfumato.accounting import Guarantee
 from sfumato.auditing.material import Material, Rows, Vectors
 from sfumato.errors import InputError
 from sfumato.evaluation.defence import Defence
-from sfumato.evaluation.transform import Transform
-from sfumato.mechanisms import Identity, Mechanism
+from sfumato.mechanisms import Mechanism
 from sfumato.protector import Protector, RowSpans
 from sfumato.randomness import InsecureSeedWarning, Source
 
@@ -52,7 +51,7 @@ class DefenceTarget:
         self.label, self.guarantee = defence.label, defence.guarantee
         inner = defence.mechanism
         noise = inner.mechanism if isinstance(inner, Protector) else inner
-        self.repeats = not isinstance(noise, Identity) and (not isinstance(noise, Transform) or noise.noisy)
+        self.repeats = noise.noisy
         self.draws = draws if self.repeats else 1
         self.matched: NDArray[np.bool_] | None = None
         if isinstance(inner, Protector) and inner.concepts and inner.embedder is not None:
@@ -66,7 +65,8 @@ class DefenceTarget:
         if self.defence.key is not None:
             return self.documents(self.draws)[rows], None
         inner = self.defence.mechanism
-        return self.entering[rows], None if isinstance(inner, Identity) else inner
+        bare = isinstance(inner, Mechanism) and inner.unchanged
+        return self.entering[rows], None if bare else inner
 
     def documents(self, draw: int = 0) -> Vectors:
         """One release of the whole pool."""

@@ -135,7 +135,7 @@ _VARIANTS: dict[str, dict[str, Settings]] = {
     },
     "suppression": {"": lambda dim, rng: {"mask": _mask(dim, rng)}},
 }
-"""Ways to set a mechanism up; one that is not listed is made from its noise ratio alone."""
+"""Ways to set a mechanism up; one that is not listed gives an example of its own."""
 
 
 def cases(names: Iterable[str] | None, dim: int, rng: np.random.Generator) -> dict[str, Mechanism]:
@@ -146,12 +146,8 @@ def cases(names: Iterable[str] | None, dim: int, rng: np.random.Generator) -> di
         kind = MECHANISMS.get(name)
         for label, settings in _VARIANTS.get(name, _PLAIN).items():
             case = f"{name}, {label}" if label else name
-            # Identity is the one member without noise to calibrate.
-            made[case] = (
-                kind()
-                if name == "identity"
-                else kind.from_noise_ratio(NOISE_RATIO, dim=dim, **settings(dim, rng))
-            )
+            given = settings(dim, rng)
+            made[case] = kind.from_noise_ratio(NOISE_RATIO, dim=dim, **given) if given else kind.example(dim)
     return made
 
 

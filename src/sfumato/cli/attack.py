@@ -18,13 +18,13 @@ from sfumato.attacks.base import Attack, OnStep
 from sfumato.attacks.running import Outcome, make_attack, run_attack, settings_of
 from sfumato.attacks.scene import Scene
 from sfumato.attacks.scores import Figure
-from sfumato.cli.options import AllowRemoteOption, InputFile, named_concepts
+from sfumato.cli.options import AllowRemoteOption, InputFile, named_concepts, plain_kind
 from sfumato.cli.output import JsonOption, checked_output, console, progress, write_json
 from sfumato.embedders import load_embedder
 from sfumato.errors import InputError
 from sfumato.evaluation.calibrate import scaled
 from sfumato.inputs import read
-from sfumato.mechanisms import MECHANISMS, Mechanism
+from sfumato.mechanisms import Mechanism
 from sfumato.protector import Protector
 from sfumato.saving import load_protector
 
@@ -83,10 +83,8 @@ def _or_epsilon(kind: type[Mechanism]) -> str:
 def _mechanism(name: str | None, epsilon: float | None, ratio: float | None, dim: int) -> Mechanism | None:
     if name is None:
         return None
-    kind: Any = MECHANISMS.get(name)
-    if name in {"mahalanobis", "suppression"}:
-        raise InputError(f"{name} needs a learned shape. Make a protector with: sfumato learn")
-    if name == "identity":
+    kind: Any = plain_kind(name)
+    if not kind.noisy:
         return kind()  # type: ignore[no-any-return]
     if ratio is not None:
         return kind.from_noise_ratio(ratio, dim=dim)  # type: ignore[no-any-return]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-import numpy as np
 from rich.table import Table
 
 from sfumato.cli.output import JsonOption, console, write_json
@@ -15,18 +14,6 @@ NAME = "mechanisms"
 EXAMPLE = "Example: sfumato mechanisms --json mechanisms.json"
 
 _SAMPLE_DIM = 8
-
-
-def _sample(kind: type[Mechanism]) -> Mechanism:
-    """An instance with placeholder parameters, to ask it what it promises."""
-    given: dict[str, Any] = {
-        "epsilon": 1.0,
-        "sigma": 1.0,
-        "shape": np.ones(_SAMPLE_DIM),
-        "mask": np.ones(_SAMPLE_DIM),
-    }
-    wanted = inspect.signature(kind.__init__).parameters
-    return kind(**{name: value for name, value in given.items() if name in wanted})
 
 
 def _parameters(kind: type[Mechanism]) -> list[str]:
@@ -44,7 +31,7 @@ def rows() -> list[dict[str, Any]]:
     found = []
     for entry in MECHANISMS:
         kind = MECHANISMS.get(entry.name)
-        guarantee = _sample(kind).guarantee
+        guarantee = kind.example(_SAMPLE_DIM).guarantee
         found.append(
             {
                 "name": entry.name,

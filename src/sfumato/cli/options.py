@@ -10,6 +10,7 @@ import typer
 from sfumato.concepts.concept import Concept
 from sfumato.errors import InputError
 from sfumato.inputs import read_terms
+from sfumato.mechanisms import MECHANISMS, Mechanism
 from sfumato.reference import ProtectorReference, place_given
 
 InputFile = Annotated[
@@ -52,6 +53,14 @@ def named_concepts(
             "Say what to hide: --concept NAME, --terms FILE or --spans LABEL. See: sfumato concepts"
         )
     return found
+
+
+def plain_kind(name: str) -> type[Mechanism]:
+    """The class of a mechanism that needs nothing but a strength."""
+    kind = MECHANISMS.get(name)
+    if kind.needs_shape:
+        raise InputError(f"{name} needs a learned shape. Make a protector with: sfumato learn")
+    return kind
 
 
 def reference(

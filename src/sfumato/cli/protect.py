@@ -10,13 +10,12 @@ from typing import Annotated, Any
 import typer
 
 from sfumato.arrays import whole_number
-from sfumato.cli.options import AllowRemoteOption, LedgerOption, SecretOption, reference
+from sfumato.cli.options import AllowRemoteOption, LedgerOption, SecretOption, plain_kind, reference
 from sfumato.cli.output import JsonOption, checked_output, console, progress, results_folder, write_json
 from sfumato.embedders import load_embedder
 from sfumato.errors import InputError
 from sfumato.evaluation.calibrate import Calibrated, calibrate, scaled
 from sfumato.inputs import count, read
-from sfumato.mechanisms import MECHANISMS
 from sfumato.protector import Protector
 from sfumato.reference import absolute_place
 from sfumato.scale.folder import ReleasedFolder, release_folder
@@ -45,14 +44,12 @@ def _plain(
     name: str, embedder: str | None, source: str, epsilon: float | None, ratio: float | None
 ) -> Protector:
     """A protector that is a mechanism and nothing else."""
-    kind: Any = MECHANISMS.get(name)
-    if name in {"mahalanobis", "suppression"}:
-        raise InputError(f"{name} needs a learned shape. Make a protector with: sfumato learn")
+    kind: Any = plain_kind(name)
     # Sticky noise depends on the encoder: one noise on two embeddings of a text gives away their difference.
     learned: dict[str, Any] = {} if embedder is None else {"model_id": load_embedder(embedder).model_id}
-    if name == "identity":
+    if not kind.noisy:
         if epsilon is not None or ratio is not None:
-            raise InputError("identity adds no noise. Leave --epsilon and --noise-ratio out.")
+            raise InputError(f"{name} adds no noise. Leave --epsilon and --noise-ratio out.")
         return Protector(kind(), embedder, normalise=False, learned=learned)
     if epsilon is not None and kind.strength != "epsilon":
         raise InputError(f"{name} is not set by an epsilon. Use --noise-ratio or --keep.")
@@ -84,7 +81,7 @@ def _choose(
         if epsilon is not None or noise_ratio is not None:
             made = scaled(made, epsilon=epsilon, noise_ratio=noise_ratio)
     else:
-        if not asked and mechanism != "identity":
+        if not asked and plain_kind(mechanism or "").noisy:
             raise InputError("Say how much noise: --epsilon, --noise-ratio or --keep.")
         made = _plain(mechanism or "", embedder, source, epsilon, noise_ratio)
     if keep is None:

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from sfumato.arrays import as_vectors
 from sfumato.errors import ParameterError
 from sfumato.evaluation.neighbours import neighbour_ndcg, neighbours_kept
-from sfumato.mechanisms import Gaussian, Mahalanobis, Mechanism
 from sfumato.protector import Protector
 
 ROWS = 2000
@@ -78,24 +77,7 @@ def scaled(
     protector: Protector, *, epsilon: float | None = None, noise_ratio: float | None = None
 ) -> Protector:
     """The same protector with other noise; its filter follows."""
-    old = protector.mechanism
-    given: dict[str, Any] = {key: value for key, value in old.parameters().items() if key != old.strength}
-    if isinstance(old, Gaussian):  # its promise belongs to the old scale
-        given = {"max_norm": old.max_norm}
-    if isinstance(old, Mahalanobis):
-        given["shape"] = old.shape
-    given |= {"mask": getattr(old, "mask", None)} if old.name == "suppression" else {}
-    if epsilon is not None:
-        if old.strength != "epsilon":
-            raise ParameterError(f"{old.name} is set by its {old.strength}, not by an epsilon.")
-        kind: Any = type(old)
-        made: Mechanism = kind(epsilon=epsilon, **given)
-    elif noise_ratio is not None:
-        made = type(old).from_noise_ratio(noise_ratio, dim=protector.dim, **given)
-    else:
-        raise ParameterError("Give an `epsilon` or a `noise_ratio`.")
-    if isinstance(made, Mahalanobis) and isinstance(old, Mahalanobis):
-        made.learned_from = old.learned_from
+    made = protector.mechanism.scaled(epsilon=epsilon, noise_ratio=noise_ratio, dim=protector.dim)
     return replace(protector, mechanism=made)
 
 

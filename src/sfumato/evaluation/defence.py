@@ -15,8 +15,7 @@ from sfumato.arrays import as_vectors, whole_number
 from sfumato.embedders.base import Embedder
 from sfumato.errors import InputError, ParameterError
 from sfumato.evaluation.leaked import Undoing
-from sfumato.evaluation.transform import Transform
-from sfumato.mechanisms import Identity, Mechanism, Projection
+from sfumato.mechanisms import Identity, Mechanism
 from sfumato.protector import Protector, RowSpans
 from sfumato.randomness import InsecureSeedWarning, Source, generator
 
@@ -186,6 +185,4 @@ def without_noise(mechanism: Mechanism | Protector, vectors: Any) -> Vectors:
             return inner
         filtered = (inner - background.mean) @ matrix.T + background.mean
         return np.asarray(filtered, np.float32)
-    if isinstance(mechanism, Projection):
-        return np.asarray(array.astype(np.float64) @ mechanism.matrix(array.shape[1]), np.float32)
-    return mechanism.privatize(array) if isinstance(mechanism, Transform) else array
+    return mechanism.expected(array).astype(np.float32)

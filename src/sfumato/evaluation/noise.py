@@ -9,7 +9,7 @@ import numpy as np
 
 from sfumato.arrays import as_vectors
 from sfumato.errors import VectorError
-from sfumato.mechanisms import Mechanism, Projection
+from sfumato.mechanisms import Mechanism
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +25,9 @@ class NoiseFigures:
 
 def measure_noise(mechanism: Mechanism, vectors: Any, released: Any) -> NoiseFigures:
     """Compare a release with the vectors it was made from; a projection is compared in its own space."""
-    before = as_vectors(vectors).astype(np.float64)
+    before = mechanism.expected(vectors)
     after = as_vectors(released).astype(np.float64)
-    dim = before.shape[1]
-    if isinstance(mechanism, Projection):
-        before = before @ mechanism.matrix(dim)
+    dim = as_vectors(vectors).shape[1]
     if before.shape != after.shape or not len(before):
         raise VectorError(f"A release must match its vectors. Found shapes {before.shape} and {after.shape}.")
     lengths = np.linalg.norm(before, axis=1), np.linalg.norm(after, axis=1)

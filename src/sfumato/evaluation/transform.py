@@ -37,7 +37,6 @@ class Transform(Mechanism):
 
     name = "transform"
     paper = "baseline"
-    summary = "a function of vectors, with no promise"
     additive = False
 
     def __init__(
@@ -92,12 +91,16 @@ class Transform(Mechanism):
             raise VectorError(f"{self.label} must return shape {wanted}. Found {out.shape}.")
         return out
 
+    def expected(self, vectors: Any) -> Floats:
+        """What the function gives, noise of its own included."""
+        return np.asarray(self.function(super().expected(vectors)), np.float64)
+
     def log_density(self, released: Any, vectors: Any) -> Floats:
         """How well releases fit vectors where only rounding separates them; refused where there is noise."""
         if self.noisy:
             raise ParameterError(f"{self.label} draws noise of its own, of a density that is not known.")
         outputs, inputs = self._pairs(released, vectors)
-        gaps = outputs - np.asarray(self.function(inputs), np.float64)
+        gaps = outputs - self.expected(inputs)
         return np.asarray(-np.vecdot(gaps, gaps) / (2 * ROUNDING**2))
 
     def _release(self, vectors: FloatArray, draws: Draws, step: float) -> Floats:

@@ -11,11 +11,31 @@ from sfumato.mechanisms.purkayastha import Purkayastha
 from sfumato.mechanisms.suppression import Suppression
 from sfumato.registry import Entry, Registry
 
+_HOME = "sfumato.mechanisms"
+
 MECHANISMS: Registry[Mechanism] = Registry(
     "mechanism",
     [
-        Entry(kind.name, f"{kind.__module__}:{kind.__name__}", kind.summary)
-        for kind in (Laplace, Mahalanobis, Purkayastha, Gaussian, Projection, Suppression, Polar, Identity)
+        Entry("laplace", f"{_HOME}.laplace:Laplace", "equal noise in every direction"),
+        Entry("mahalanobis", f"{_HOME}.mahalanobis:Mahalanobis", "noise shaped by a mask or a covariance"),
+        Entry(
+            "purkayastha",
+            f"{_HOME}.purkayastha:Purkayastha",
+            "turns a vector by a random angle, exp(-epsilon angle)",
+        ),
+        Entry("gaussian", f"{_HOME}.gaussian:Gaussian", "independent normal noise in every coordinate"),
+        Entry(
+            "projection",
+            f"{_HOME}.projection:Projection",
+            "random projection to few dimensions, then noise there",
+        ),
+        Entry(
+            "suppression",
+            f"{_HOME}.suppression:Suppression",
+            "one-sided noise on the top dimensions of a mask",
+        ),
+        Entry("polar", f"{_HOME}.polar:Polar", "turns a vector by a von Mises-Fisher angle"),
+        Entry("identity", f"{_HOME}.identity:Identity", "no noise at all: what an attacker sees today"),
     ],
 )
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.arrays import FloatArray
 from sfumato.randomness import Draws
@@ -137,3 +139,13 @@ def angle_between(outputs: Floats, inputs: Floats) -> Floats:
     a = outputs / np.maximum(np.linalg.norm(outputs, axis=1, keepdims=True), tiny)
     b = inputs / np.maximum(np.linalg.norm(inputs, axis=1, keepdims=True), tiny)
     return np.asarray(2 * np.arctan2(np.linalg.norm(a - b, axis=1), np.linalg.norm(a + b, axis=1)))
+
+
+def unit(rows: NDArray[Any]) -> NDArray[Any]:
+    """Rows scaled to unit length; a row of nothing stays one."""
+    return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-30))
+
+
+def cosines(released: NDArray[Any], vectors: NDArray[Any]) -> NDArray[Any]:
+    """`[n, k]` cosine of every release with every vector, in the precision they come in."""
+    return np.asarray(np.clip(unit(released) @ unit(vectors).T, -1.0, 1.0))

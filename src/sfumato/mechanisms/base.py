@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from typing import Any, ClassVar, TypeVar
@@ -13,11 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato import blocks, grid
-from sfumato.accounting.guarantee import Guarantee
+from sfumato.accounting.guarantee import Guarantee, Substitutions
 from sfumato.arrays import FloatArray, as_vectors, check_rows, finite_number
 from sfumato.artifacts import canonical_json
 from sfumato.errors import ParameterError, VectorError
 from sfumato.mechanisms.calibration import solve
+from sfumato.mechanisms.ellipse import Ellipse
 from sfumato.randomness import NOISE_VERSION, Draws, resolve
 from sfumato.sampling import Floats
 from sfumato.workspace import Workspace
@@ -55,12 +57,19 @@ class Mechanism(ABC):
 
     name: ClassVar[str]
     paper: ClassVar[str]
-    summary: ClassVar[str]
     strength: ClassVar[str] = "epsilon"
     """The parameter that sets how much noise there is."""
     strength_range: ClassVar[tuple[float, float]] = EPSILON_RANGE
     smallest_dim: ClassVar[int] = 1
     additive: ClassVar[bool] = True
+    needs_shape: ClassVar[bool] = False
+    """Whether it takes a shape or a mask, which has to be learned first."""
+    noisy: bool = True
+    """Whether two releases of one vector differ."""
+    unchanged: ClassVar[bool] = False
+    """Whether it releases vectors as they are."""
+    learned_from: str | None = None
+    """What kind of text the shape of its noise was learned from, where its promise rests on one."""
     uses_blas: bool = False
     dim: int | None = None
     """The only dimension it works in, where its parameters fix one."""
@@ -80,6 +89,53 @@ class Mechanism(ABC):
     def tensors(self) -> dict[str, Floats]:
         """Every array parameter."""
         return {}
+
+    def _given(self) -> dict[str, Any]:
+        """What its constructor takes to make it again, strength included."""
+        return {**self.parameters(), **self.tensors()}
+
+    @classmethod
+    def from_saved(
+        cls: type[M], parameters: Mapping[str, Any], tensors: Mapping[str, Floats], *, source: str = "unknown"
+    ) -> M:
+        """Make a mechanism again from what `parameters` and `tensors` said.
+
+        Args:
+            parameters: its scalar parameters.
+            tensors: its arrays.
+            source: what kind of text its shape was learned from.
+        """
+        given: dict[str, Any] = {**parameters, **tensors}
+        return cls(**given)
+
+    @classmethod
+    def example(cls: type[M], dim: int) -> M:
+        """One with ordinary parameters for vectors of this dimension, to ask, time or check it."""
+        return cls.from_noise_ratio(1.0, dim=dim)
+
+    def scaled(
+        self: M, *, epsilon: float | None = None, noise_ratio: float | None = None, dim: int | None = None
+    ) -> M:
+        """The same mechanism at another strength.
+
+        Args:
+            epsilon: its epsilon, if that is what sets it.
+            noise_ratio: the length of the noise over that of the vectors.
+            dim: the dimension of the vectors, where its parameters fix none.
+        """
+        if (epsilon is None) == (noise_ratio is None):
+            raise ParameterError("Give an `epsilon` or a `noise_ratio`.")
+        if not self.noisy:
+            raise ParameterError(f"{self.name} has no noise to scale.")
+        given = {key: value for key, value in self._given().items() if key != self.strength}
+        if noise_ratio is not None:
+            made = type(self).from_noise_ratio(noise_ratio, dim=dim, **given)
+        elif self.strength != "epsilon":
+            raise ParameterError(f"{self.name} is set by its {self.strength}, not by an epsilon.")
+        else:
+            made = type(self)(**given | {"epsilon": epsilon})
+        made.learned_from = self.learned_from
+        return made
 
     @abstractmethod
     def noise_sd(self, dim: int) -> float:
@@ -104,6 +160,10 @@ class Mechanism(ABC):
     @abstractmethod
     def _release(self, vectors: FloatArray, draws: Draws, step: float) -> Floats:
         """Return the float64 release of a block, in units of the grid `step`."""
+
+    def expected(self, vectors: Any) -> Floats:
+        """What a release of every row would be without its noise, in float64."""
+        return self._check(vectors).astype(np.float64)
 
     def output_dim(self, dim: int) -> int:
         """Dimension of a release of `dim`-dimensional vectors."""
@@ -162,9 +222,38 @@ class Mechanism(ABC):
             blocks.run(work, len(ranges), blocks.thread_count(threads))
         return out
 
+    def ellipse(self, dim: int) -> Ellipse | None:
+        """The law of the noise around `expected`, where it is elliptical and `expected` is linear."""
+        return None
+
     def log_density(self, released: Any, vectors: Any) -> Floats:
         """Log density of `released` rows given `vectors` rows; one row against many is allowed."""
-        raise ParameterError(f"{self.name} has no density: its output is not random in every dimension.")
+        outputs, inputs = self._pairs(released, vectors)
+        ellipse = self.ellipse(inputs.shape[1])
+        if ellipse is None:
+            raise ParameterError(f"{self.name} has no density: its output is not random in every dimension.")
+        return ellipse.log_density(outputs - self.expected(inputs))
+
+    def log_densities(self, released: NDArray[Any], vectors: NDArray[Any]) -> NDArray[Any]:
+        """`[n, k]` log densities of every release given every vector, up to a constant of each release."""
+        ellipse = self.ellipse(vectors.shape[1])
+        if ellipse is not None:
+            return ellipse.log_densities(released, self.expected(vectors))
+        if len(released) <= len(vectors):
+            return np.stack([self.log_density(row[None], vectors) for row in released])
+        return np.stack([self.log_density(released, row[None]) for row in vectors], axis=1)
+
+    def direction(self) -> Mechanism | None:
+        """The mechanism of a release scaled to unit length, where that has a density of its own."""
+        return None
+
+    def worst_epsilon(self, dim: int) -> float:
+        """The largest loss per unit of Euclidean distance between any two inputs."""
+        return self.guarantee.worst_case_l2
+
+    def substitutions(self, distances: Mapping[str, float]) -> Substitutions | None:
+        """What one term put for another costs, from their distances in the metric its shape makes."""
+        return None
 
     def _pairs(self, released: Any, vectors: Any) -> tuple[Floats, Floats]:
         inputs = self._check(vectors).astype(np.float64)

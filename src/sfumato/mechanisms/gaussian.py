@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from sfumato.accounting.guarantee import Guarantee
 from sfumato.arrays import NORM_TOLERANCE, FloatArray, finite_number
 from sfumato.mechanisms.base import EPSILON_RANGE, MAX_NORM_RANGE, SLACK, Mechanism, add_noise
+from sfumato.mechanisms.ellipse import Ellipse
 from sfumato.mechanisms.moments import chi_mean
 from sfumato.randomness import Draws
 from sfumato.sampling import Floats, normals
@@ -44,7 +46,6 @@ class Gaussian(Mechanism):
 
     name = "gaussian"
     paper = "Vec2Text; Balle and Wang 2018"
-    summary = "independent normal noise in every coordinate"
     strength = "sigma"
     strength_range = SIGMA_RANGE
 
@@ -78,6 +79,21 @@ class Gaussian(Mechanism):
         epsilon, delta = self._promise or (None, None)
         return {"sigma": self.sigma, "epsilon": epsilon, "delta": delta, "max_norm": self.max_norm}
 
+    def _given(self) -> dict[str, Any]:
+        """Scale and norm bound: a promise belongs to one scale."""
+        return {"sigma": self.sigma, "max_norm": self.max_norm}
+
+    @classmethod
+    def from_saved(
+        cls, parameters: Mapping[str, Any], tensors: Mapping[str, Floats], *, source: str = "unknown"
+    ) -> Gaussian:
+        """Make it from its promise where it has one, else from its scale."""
+        given = dict(parameters)
+        epsilon, delta = given.pop("epsilon"), given.pop("delta")
+        if epsilon is None:
+            return cls(**given)
+        return cls.analytic(epsilon=epsilon, delta=delta, max_norm=given["max_norm"])
+
     def noise_sd(self, dim: int) -> float:
         """Sigma."""
         return self.sigma
@@ -89,8 +105,7 @@ class Gaussian(Mechanism):
     def _release(self, vectors: FloatArray, draws: Draws, step: float) -> Floats:
         return add_noise(vectors, normals(draws, vectors.shape[1]), np.array([self.sigma]), step, draws.space)
 
-    def log_density(self, released: Any, vectors: Any) -> Floats:
-        """Log density of independent normals."""
-        outputs, inputs = self._pairs(released, vectors)
-        squares = ((outputs - inputs) ** 2).sum(axis=1) / (2 * self.sigma**2)
-        return np.asarray(-squares - inputs.shape[1] * math.log(self.sigma * math.sqrt(2 * math.pi)))
+    def ellipse(self, dim: int) -> Ellipse:
+        """Independent normals."""
+        log_constant = -dim * math.log(self.sigma * math.sqrt(2 * math.pi))
+        return Ellipse(lambda noise: noise / self.sigma, log_constant, squared=True)

@@ -21,8 +21,9 @@ class Identity(Mechanism):
 
     name = "identity"
     paper = "control"
-    summary = "no noise at all: what an attacker sees today"
     additive = False
+    noisy = False
+    unchanged = True
 
     @property
     def guarantee(self) -> Guarantee:
@@ -40,6 +41,11 @@ class Identity(Mechanism):
     def noise_ratio(self, dim: int | None = None) -> float:
         """Zero."""
         return 0.0
+
+    @classmethod
+    def example(cls, dim: int) -> Identity:
+        """The only one there is."""
+        return cls()
 
     def privatize(
         self, vectors: Any, rng: object = None, *, threads: int | None = None

@@ -10,6 +10,7 @@ import numpy as np
 from sfumato.accounting.guarantee import Guarantee
 from sfumato.arrays import FloatArray, finite_number
 from sfumato.mechanisms.base import EPSILON_RANGE, SLACK, Mechanism, add_noise
+from sfumato.mechanisms.ellipse import Ellipse
 from sfumato.mechanisms.moments import laplace_log_constant
 from sfumato.randomness import Draws
 from sfumato.sampling import Floats, gammas, normals
@@ -34,7 +35,6 @@ class Laplace(Mechanism):
 
     name = "laplace"
     paper = "Wu et al. 2017; Feyisetan et al. 2020"
-    summary = "equal noise in every direction"
 
     def __init__(self, *, epsilon: float, max_norm: float = 1.0) -> None:
         super().__init__(max_norm=max_norm)
@@ -63,8 +63,6 @@ class Laplace(Mechanism):
             vectors, normals(draws, dim), laplace_scale(draws, dim, self.epsilon), step, draws.space
         )
 
-    def log_density(self, released: Any, vectors: Any) -> Floats:
-        """Log of the normalised density of `released - vectors`."""
-        outputs, inputs = self._pairs(released, vectors)
-        distance = np.linalg.norm(outputs - inputs, axis=1)
-        return np.asarray(laplace_log_constant(inputs.shape[1], self.epsilon) - self.epsilon * distance)
+    def ellipse(self, dim: int) -> Ellipse:
+        """A ball: q is epsilon times the length of the noise."""
+        return Ellipse(lambda noise: noise * self.epsilon, laplace_log_constant(dim, self.epsilon))

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato import grid
-from sfumato.accounting.guarantee import Guarantee
+from sfumato.accounting.guarantee import Guarantee, Substitutions
 from sfumato.arrays import FloatArray, finite_number
 from sfumato.errors import ParameterError
 from sfumato.mechanisms.base import EPSILON_RANGE, SLACK, Mechanism, add_noise
+from sfumato.mechanisms.ellipse import Ellipse
 from sfumato.mechanisms.laplace import laplace_scale
 from sfumato.mechanisms.moments import chi_mean, coloured_norm_mean, laplace_log_constant
 from sfumato.randomness import Draws
 from sfumato.sampling import Floats
 from sfumato.sensitivity.ellipsoid import Ellipsoid
 from sfumato.sensitivity.mask import Mask
-from sfumato.sensitivity.shapes import Dense, Diagonal, Factored, Shape
+from sfumato.sensitivity.shapes import Dense, Diagonal, Factored, Shape, shape_from
 
 
 def as_shape(value: Mask | Ellipsoid | Shape | NDArray[np.float64]) -> Shape:
@@ -49,7 +51,7 @@ class Mahalanobis(Mechanism):
 
     name = "mahalanobis"
     paper = "SPARSE"
-    summary = "noise shaped by a mask or a covariance"
+    needs_shape = True
 
     def __init__(
         self, *, epsilon: float, shape: Mask | Ellipsoid | Shape | NDArray[np.float64], max_norm: float = 1.0
@@ -98,6 +100,26 @@ class Mahalanobis(Mechanism):
         """The arrays of the shape."""
         return self.shape.tensors()
 
+    def _given(self) -> dict[str, Any]:
+        """The shape itself in the place of its kind."""
+        return {**self.parameters(), "shape": self.shape}
+
+    @classmethod
+    def from_saved(
+        cls, parameters: Mapping[str, Any], tensors: Mapping[str, Floats], *, source: str = "unknown"
+    ) -> Mahalanobis:
+        """Make the shape from its arrays, and the mechanism from the shape."""
+        given = dict(parameters)
+        given.pop("shape")
+        made = cls(**given, shape=shape_from(tensors))
+        made.learned_from = source
+        return made
+
+    @classmethod
+    def example(cls, dim: int) -> Mahalanobis:
+        """Noise that grows from axis to axis."""
+        return cls.from_noise_ratio(1.0, shape=np.linspace(0.5, 1.5, dim))
+
     def noise_sd(self, dim: int) -> float:
         """Root mean square over all coordinates, sqrt((n + 1) trace/n)/epsilon."""
         return math.sqrt((dim + 1) * float(self.shape.eigenvalues.mean())) / self.epsilon
@@ -121,10 +143,12 @@ class Mahalanobis(Mechanism):
             draws.space,
         )
 
-    def log_density(self, released: Any, vectors: Any) -> Floats:
-        """Log of the normalised density of `released - vectors`."""
-        outputs, inputs = self._pairs(released, vectors)
-        distance = np.linalg.norm(self.shape.whiten(outputs - inputs), axis=1)
+    def ellipse(self, dim: int) -> Ellipse:
+        """The shape's own: q is epsilon times the Mahalanobis length of the noise."""
         half_log_det = 0.5 * float(np.log(self.shape.eigenvalues).sum())
-        constant = laplace_log_constant(self.dim, self.epsilon) - half_log_det
-        return np.asarray(constant - self.epsilon * distance)
+        constant = laplace_log_constant(self._dim(dim), self.epsilon) - half_log_det
+        return Ellipse(lambda noise: self.shape.whiten(noise) * self.epsilon, constant)
+
+    def substitutions(self, distances: Mapping[str, float]) -> Substitutions:
+        """Epsilon times their Mahalanobis distances."""
+        return Substitutions(*(float(self.epsilon * distances[name]) for name in ("median", "p95", "max")))

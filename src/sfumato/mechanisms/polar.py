@@ -7,11 +7,12 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato import grid
 from sfumato.accounting.guarantee import Guarantee
 from sfumato.arrays import FloatArray, finite_number
-from sfumato.mechanisms.angles import AngleLaw, angle_between, turn
+from sfumato.mechanisms.angles import AngleLaw, angle_between, cosines, turn, unit
 from sfumato.mechanisms.base import EPSILON_RANGE, SLACK, Mechanism
 from sfumato.randomness import Draws
 from sfumato.sampling import Floats, exponentials
@@ -34,7 +35,6 @@ class Polar(Mechanism):
 
     name = "polar"
     paper = "STAMP"
-    summary = "turns a vector by a von Mises-Fisher angle"
     smallest_dim = 2
     additive = False
 
@@ -74,6 +74,11 @@ class Polar(Mechanism):
     def parameters(self) -> dict[str, Any]:
         """Both epsilons and the norm bound."""
         return {"epsilon": self.epsilon, "radius_epsilon": self.radius_epsilon, "max_norm": self.max_norm}
+
+    def expected(self, vectors: Any) -> Floats:
+        """The directions, or the vectors where a radius is released."""
+        rows = super().expected(vectors)
+        return rows if self.radius_epsilon is not None else unit(rows)
 
     def step(self, dim: int) -> float:
         """The grid; directions are unit vectors, and a radius is cut at twice the norm bound."""
@@ -118,3 +123,13 @@ class Polar(Mechanism):
         cell = math.sqrt(inputs.shape[1]) * self.step(inputs.shape[1])
         atom = np.logaddexp(-rate * (top - centre), -rate * (top + centre)) - math.log(2)
         return np.asarray(total + np.where(r >= top - cell, atom, folded))
+
+    def log_densities(self, released: NDArray[Any], vectors: NDArray[Any]) -> NDArray[Any]:
+        """Epsilon times every cosine, in one product, where no radius is released."""
+        if self.radius_epsilon is not None:
+            return super().log_densities(released, vectors)
+        return self.epsilon * cosines(released, vectors)
+
+    def direction(self) -> Polar:
+        """The same law without the radius, which does not depend on the direction."""
+        return Polar(epsilon=self.epsilon, max_norm=self.max_norm)

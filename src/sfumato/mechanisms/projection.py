@@ -14,6 +14,7 @@ from sfumato.accounting.guarantee import Guarantee
 from sfumato.arrays import FloatArray, finite_number, whole_number
 from sfumato.errors import ParameterError
 from sfumato.mechanisms.base import EPSILON_RANGE, LARGEST_DIM, SLACK, Mechanism, add_noise
+from sfumato.mechanisms.ellipse import Ellipse
 from sfumato.mechanisms.laplace import laplace_scale
 from sfumato.mechanisms.moments import laplace_log_constant
 from sfumato.randomness import Draws, StreamDraws
@@ -65,7 +66,6 @@ class Projection(Mechanism):
 
     name = "projection"
     paper = "PRIVEMB"
-    summary = "random projection to few dimensions, then noise there"
 
     def __init__(
         self,
@@ -120,6 +120,11 @@ class Projection(Mechanism):
         names = ("epsilon", "delta", "beta", "sensitivity", "components", "seed", "max_norm")
         return {name: getattr(self, name) for name in names}
 
+    def expected(self, vectors: Any) -> Floats:
+        """The projected vectors."""
+        rows = super().expected(vectors)
+        return np.asarray(rows @ self.matrix(rows.shape[1]))
+
     def output_dim(self, dim: int) -> int:
         """The projected dimension m."""
         chosen = target_dim(dim, self.delta, self.beta) if self.components is None else self.components
@@ -164,12 +169,10 @@ class Projection(Mechanism):
         projected = vectors.astype(np.float64) @ matrix
         return add_noise(projected, normals(draws, m), laplace_scale(draws, m, rate), step, draws.space)
 
-    def log_density(self, released: Any, vectors: Any) -> Floats:
-        """Log density of the noise in m dimensions."""
-        outputs, inputs = self._pairs(released, vectors)
-        rate = self.epsilon / self.stretch(inputs.shape[1])
-        distance = np.linalg.norm(outputs - inputs @ self.matrix(inputs.shape[1]), axis=1)
-        return np.asarray(laplace_log_constant(outputs.shape[1], rate) - rate * distance)
+    def ellipse(self, dim: int) -> Ellipse:
+        """A ball in m dimensions."""
+        rate = self.epsilon / self.stretch(dim)
+        return Ellipse(lambda noise: noise * rate, laplace_log_constant(self.output_dim(dim), rate))
 
 
 def _noise_bound(points: int, m: int, epsilon: float, delta: float) -> float:

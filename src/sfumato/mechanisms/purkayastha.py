@@ -6,10 +6,13 @@ import math
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sfumato import grid
 from sfumato.accounting.guarantee import Guarantee
 from sfumato.arrays import FloatArray, finite_number
-from sfumato.mechanisms.angles import AngleLaw, angle_between, turn
+from sfumato.mechanisms.angles import AngleLaw, angle_between, cosines, turn, unit
 from sfumato.mechanisms.base import EPSILON_RANGE, SLACK, Mechanism
 from sfumato.randomness import Draws
 from sfumato.sampling import Floats
@@ -26,7 +29,6 @@ class Purkayastha(Mechanism):
 
     name = "purkayastha"
     paper = "Du et al. 2023 (PurMech in SPARSE and DPPN)"
-    summary = "turns a vector by a random angle, exp(-epsilon angle)"
     smallest_dim = 2
     additive = False
 
@@ -50,6 +52,10 @@ class Purkayastha(Mechanism):
     def parameters(self) -> dict[str, Any]:
         """Epsilon and the norm bound."""
         return {"epsilon": self.epsilon, "max_norm": self.max_norm}
+
+    def expected(self, vectors: Any) -> Floats:
+        """The directions."""
+        return unit(super().expected(vectors))
 
     def step(self, dim: int) -> float:
         """The grid; releases are unit vectors whatever the norm of the input."""
@@ -77,3 +83,11 @@ class Purkayastha(Mechanism):
         outputs, inputs = self._pairs(released, vectors)
         law = _law(self.epsilon, inputs.shape[1])
         return -self.epsilon * angle_between(outputs, inputs) - law.log_normaliser
+
+    def log_densities(self, released: NDArray[Any], vectors: NDArray[Any]) -> NDArray[Any]:
+        """Minus epsilon times every angle, in one product."""
+        return np.asarray(-self.epsilon * np.arccos(cosines(released, vectors)))
+
+    def direction(self) -> Purkayastha:
+        """Itself: it releases directions."""
+        return self

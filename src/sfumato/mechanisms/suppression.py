@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ class Suppression(Mechanism):
 
     name = "suppression"
     paper = "DPPN"
-    summary = "one-sided noise on the top dimensions of a mask"
+    needs_shape = True
 
     def __init__(
         self, *, epsilon: float, mask: Mask | NDArray[np.float64], share: float = 0.2, max_norm: float = 1.0
@@ -55,6 +56,22 @@ class Suppression(Mechanism):
     def tensors(self) -> dict[str, Floats]:
         """The mask."""
         return {"mask": self.mask.scores}
+
+    def _given(self) -> dict[str, Any]:
+        """The mask with its source."""
+        return {**self.parameters(), "mask": self.mask}
+
+    @classmethod
+    def from_saved(
+        cls, parameters: Mapping[str, Any], tensors: Mapping[str, Floats], *, source: str = "unknown"
+    ) -> Suppression:
+        """Make it from the mask's scores."""
+        return cls(**parameters, mask=Mask(tensors["mask"], source=source))
+
+    @classmethod
+    def example(cls, dim: int) -> Suppression:
+        """The last fifth of the dimensions."""
+        return cls.from_noise_ratio(1.0, mask=Mask(np.linspace(0.0, 1.0, dim), source="synthetic"))
 
     def noise_sd(self, dim: int) -> float:
         """Root mean square of the noise where there is noise."""

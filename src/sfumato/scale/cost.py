@@ -13,6 +13,7 @@ from typing import Any
 from sfumato.arrays import finite_number, whole_number
 from sfumato.blocks import thread_count
 from sfumato.errors import InputError
+from sfumato.mechanisms import MECHANISMS
 from sfumato.mechanisms.base import LARGEST_DIM
 from sfumato.scale import rates
 
@@ -82,7 +83,7 @@ def plan(question: Question) -> Plan:
     """Measure for a few seconds, and say what the whole will take."""
     q = _checked(question)
     cores = q.cores or thread_count(None)
-    mechanism = rates.example(q.mechanism, q.dim)
+    mechanism = MECHANISMS.get(q.mechanism).example(q.dim)
     sizes = (_TEXT_BYTES if q.encode else 4 * q.dim, 4 * mechanism.output_dim(q.dim))
     on_gpu = q.encode is not None and q.gpus is not None
     measured = rates.vectors(mechanism, q.dim, sticky=q.sticky)

@@ -17,12 +17,11 @@ from sfumato.accounting import Secret
 from sfumato.embedders import load_embedder
 from sfumato.errors import InputError
 from sfumato.inputs import Batch
-from sfumato.mechanisms import MECHANISMS, Mechanism
+from sfumato.mechanisms import Mechanism
 from sfumato.protector import Protector
 from sfumato.randomness import Draws, OpenBlock, Source, Words, generator
 from sfumato.scale.rows import as_table, places, release
 from sfumato.scale.worker import open_writer
-from sfumato.sensitivity import Mask
 from sfumato.workspace import Workspace
 
 SECONDS = 0.4
@@ -30,18 +29,6 @@ SECONDS = 0.4
 WORDS = 100
 """Words of the texts that an encoder is timed with."""
 _NUMBERS = 1 << 22
-
-
-def example(name: str, dim: int) -> Mechanism:
-    """A mechanism of this name with ordinary parameters."""
-    kind: Any = MECHANISMS.get(name)
-    own: dict[str, dict[str, Any]] = {
-        "identity": {},
-        "mahalanobis": {"epsilon": float(dim), "shape": np.linspace(0.5, 1.5, dim)},
-        "suppression": {"epsilon": float(dim), "mask": Mask(np.linspace(0.0, 1.0, dim), source="synthetic")},
-    }
-    made: Mechanism = kind(**own[name]) if name in own else kind.from_noise_ratio(1.0, dim=dim)
-    return made
 
 
 def vectors(mechanism: Mechanism, dim: int, *, sticky: bool) -> dict[str, float]:

@@ -6,6 +6,7 @@ part of a shape: a mechanism neither normalises nor rescales it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Protocol
 
@@ -203,3 +204,12 @@ class Factored:
     def tensors(self) -> dict[str, Floats]:
         """Variances and factors."""
         return {"variances": self.variances, "factors": self.factors}
+
+
+def shape_from(tensors: Mapping[str, Floats]) -> Shape:
+    """Make a shape again from its `tensors`."""
+    if "covariance" in tensors:
+        return Dense(tensors["covariance"])
+    if "factors" in tensors:
+        return Factored(tensors["variances"], tensors["factors"])
+    return Diagonal(tensors["variances"])

@@ -15,7 +15,7 @@ from sfumato.auditing.material import Vectors
 from sfumato.auditing.target import Victim
 from sfumato.evaluation import Defence
 from sfumato.evaluation.noise_baselines import learn_mask
-from sfumato.mechanisms import Laplace, Mechanism, Purkayastha, Suppression
+from sfumato.mechanisms import MECHANISMS, Mechanism, Suppression
 from sfumato.randomness import Draws, generator
 from sfumato.sampling import Floats
 from sfumato.sensitivity import Mask
@@ -50,8 +50,7 @@ def defence(on: Rig, method: str, ratio: float, *, mask: Mask | None = None, sha
     if method == "dppn":
         mechanism = Suppression.from_noise_ratio(ratio, mask=mask or learn_mask(on.sample), share=share)
     else:
-        kind = Laplace if method == "laplace" else Purkayastha
-        mechanism = kind.from_noise_ratio(ratio, dim=on.dim)
+        mechanism = MECHANISMS.get(method).from_noise_ratio(ratio, dim=on.dim)
     return Defence(name=method, mechanism=mechanism, embedder=on.embedder)
 
 
@@ -100,7 +99,6 @@ class OnAxes(Mechanism):
 
     name = "on-axes"
     paper = "DPPN, table 2"
-    summary = "noise on some dimensions"
     additive = False
 
     def __init__(self, inner: Mechanism, axes: Any, dim: int, ratio: float) -> None:
@@ -112,10 +110,10 @@ class OnAxes(Mechanism):
     def of(cls, method: str, mask: Mask, share: float, ratio: float) -> OnAxes:
         """Laplace or Purkayastha noise of the same length on the top of a mask."""
         count = max(2, round(share * mask.dim))
-        if method == "laplace":
-            inner: Mechanism = Laplace.from_noise_ratio(ratio, dim=count)
-        else:  # it turns the part, which is shorter than the whole
-            inner = Purkayastha.from_noise_ratio(ratio * math.sqrt(mask.dim / count), dim=count)
+        kind = MECHANISMS.get(method)
+        # One that turns vectors turns the part, which is shorter than the whole.
+        own = ratio if kind.additive else ratio * math.sqrt(mask.dim / count)
+        inner = kind.from_noise_ratio(own, dim=count)
         return cls(inner, mask.top(count), mask.dim, ratio)
 
     @property

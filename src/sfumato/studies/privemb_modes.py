@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import get_args
 
 import numpy as np
 
 from sfumato.errors import ParameterError
-from sfumato.mechanisms import Mechanism, Projection
+from sfumato.mechanisms import Mechanism
 from sfumato.mechanisms.base import one_blas_thread
 from sfumato.mechanisms.projection import Sensitivity
 from sfumato.randomness import generator
@@ -30,6 +31,9 @@ from sfumato.studies.privemb_words import (
 EPSILON = 10.0
 BETAS = (0.5, 0.7, 0.9)
 _MODES = get_args(Sensitivity)
+
+Making = Callable[[int], Mechanism]
+"""Makes the mechanism of one run: M2's matrix differs from run to run."""
 
 
 def modes(setting: Setting) -> Outcome:
@@ -60,43 +64,28 @@ def modes(setting: Setting) -> Outcome:
 
 
 def _releases(vectors: Words) -> Iterator[tuple[str, Making]]:
-    yield "M1, Laplace", Making(vectors, "laplace")
+    yield "M1, Laplace", lambda run: m1(vectors, EPSILON)
     for beta in BETAS:
         for mode in _MODES:
-            made = Making(vectors, mode, beta)
+            made = partial(_projected, vectors, beta, mode)
             try:
                 made(0).output_dim(vectors.dim)
             except ParameterError:
                 continue
             yield f"M2, beta {beta:g}, {mode}", made
-    yield "Gaussian, M2's promise", Making(vectors, "gaussian")
+    yield "Gaussian, M2's promise", lambda run: same_promise(vectors, EPSILON)
 
 
-class Making:
-    """Makes one release; M2's matrix differs from run to run."""
-
-    def __init__(self, vectors: Words, kind: str, beta: float = 0.9) -> None:
-        self.vectors, self.kind, self.beta = vectors, kind, beta
-
-    def __call__(self, run: int) -> Mechanism:
-        """The mechanism of one run."""
-        if self.kind == "laplace":
-            return m1(self.vectors, EPSILON)
-        if self.kind == "gaussian":
-            return same_promise(self.vectors, EPSILON)
-        return m2(self.vectors, EPSILON, self.beta, seed=run, sensitivity=self.kind)  # type: ignore[arg-type]
+def _projected(vectors: Words, beta: float, mode: Sensitivity, run: int) -> Mechanism:
+    return m2(vectors, EPSILON, beta, seed=run, sensitivity=mode)
 
 
 def _line(
     vectors: Words, label: str, made: Mechanism, accuracy: Cell, shrunk: Cell, named: Cell
 ) -> list[Cell | str | int]:
-    worst = EPSILON
-    promise = "epsilon"
-    if isinstance(made, Projection):
-        worst = made.worst_epsilon(vectors.dim)
-        promise = "epsilon, delta; conditional" if made.sensitivity == "width" else "epsilon"
-    elif label.startswith("Gaussian"):
-        promise, worst = "epsilon, delta", math.inf
+    worst, found = made.worst_epsilon(vectors.dim), made.guarantee
+    promise = "epsilon, delta" if found.delta else "epsilon"
+    promise += "; conditional" if found.proof == "conditional" else ""
     return [
         f"{vectors.name}, {vectors.dim}d",
         label,
@@ -118,9 +107,7 @@ def _named(made: Making, vectors: Words, seed: int, runs: int) -> Cell:
         drawn = made(run)
         chosen = generator(run).permutation(len(vectors.words))[:200]
         noisy = release(drawn, vectors.vectors[chosen], run)
-        candidates = vectors.vectors
-        if isinstance(drawn, Projection):
-            candidates = candidates @ drawn.matrix(vectors.dim)
+        candidates = drawn.expected(vectors.vectors)
         with one_blas_thread():
             distance = (candidates**2).sum(axis=1) - 2 * noisy @ candidates.T
         hits.append(distance.argmin(axis=1) == chosen)
@@ -205,7 +192,7 @@ def _findings(
         plain = values[name, "M1, Laplace"]
         gauss = values[name, "Gaussian, M2's promise"]
         made = width[0]
-        worst = made.worst_epsilon(dim) if isinstance(made, Projection) else math.nan
+        worst = made.worst_epsilon(dim)
         found.append(
             Finding(
                 "Proposition 5",

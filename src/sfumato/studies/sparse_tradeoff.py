@@ -20,6 +20,7 @@ from sfumato.studies.sparse_printed import METHODS, TRADE_OFF, Printed
 ANCHOR = 10
 """The printed epsilon whose Laplace utility on STS12 fixes the scale of the noise."""
 NAMES = {"laplace": "Laplace", "purkayastha": "Purkayastha", "sparse": "SPARSE", "ours": "ours"}
+_PLAIN = {"laplace": LaplaceNoise, "purkayastha": PurkayasthaNoise}
 
 
 def levels(setting: Setting, epsilons: Sequence[int], model: str = "minilm") -> dict[int, float]:
@@ -37,8 +38,7 @@ def defence(on: Rig, method: str, ratio: float, mask: Mask | None = None) -> Def
     if method == "sparse":
         made = SparseNoise(noise_ratios=(ratio,), mask=mask or learn_mask(on.sample)).fit(on.sample)
     else:
-        kind = LaplaceNoise if method == "laplace" else PurkayasthaNoise
-        made = kind(noise_ratios=(ratio,)).fit(on.sample)
+        made = _PLAIN[method](noise_ratios=(ratio,)).fit(on.sample)
     return replace(made[0], setting="")
 
 

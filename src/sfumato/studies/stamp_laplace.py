@@ -21,7 +21,7 @@ class CoordinateLaplace(Mechanism):
     Any two words are neighbours in its promise, so that it draws far more noise than Laplace on a metric.
     """
 
-    name, paper, summary = "coordinate laplace", "STAMP's code", "independent noise in every coordinate"
+    name, paper = "coordinate laplace", "STAMP's code"
 
     def __init__(self, epsilon: float, span: float) -> None:
         super().__init__()

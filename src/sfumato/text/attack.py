@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from sfumato.arrays import whole_number
 from sfumato.errors import InputError, ParameterError
-from sfumato.mechanisms import Laplace, Mechanism, Polar
 from sfumato.randomness import generator
 from sfumato.sampling import Floats
 from sfumato.text.channel import Channel
@@ -104,7 +103,7 @@ def _sampled(
         order = np.argsort(written, kind="stable")
         for low in range(0, len(order), _ROWS):
             own = order[low : low + _ROWS]
-            scores = _log_densities(mechanism, released[own], centres)
+            scores = np.asarray(mechanism.log_densities(released[own], centres), np.float32)
             scores -= scores.max(axis=1, keepdims=True)
             share = np.exp(scores)
             share /= share.sum(axis=1, keepdims=True)
@@ -112,20 +111,6 @@ def _sampled(
             table[outputs] += np.add.reduceat(share, first, axis=0)
     table /= table.sum(axis=0)
     return table
-
-
-def _log_densities(
-    mechanism: Mechanism, released: NDArray[np.float32], centres: NDArray[np.float32]
-) -> NDArray[np.float32]:
-    """`[n, candidates]` log densities of released rows, up to a constant of each row."""
-    if isinstance(mechanism, Polar) and mechanism.radius_epsilon is None:
-        rows = released / np.maximum(np.linalg.norm(released, axis=1, keepdims=True), 1e-30)
-        return np.asarray(mechanism.epsilon * (rows @ centres.T), np.float32)
-    if isinstance(mechanism, Laplace):
-        squares = np.square(released).sum(axis=1)[:, None] + 1 - 2 * (released @ centres.T)
-        return np.asarray(-mechanism.epsilon * np.sqrt(np.maximum(squares, 0)), np.float32)
-    columns = [mechanism.log_density(released, centre[None]) for centre in centres]
-    return np.stack(columns, axis=1).astype(np.float32)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,6 @@ from sfumato.arrays import as_vectors
 from sfumato.errors import ParameterError, VectorError
 from sfumato.randomness import Source
 from sfumato.verification.cases import COMMON, Case
-from sfumato.verification.density import centre
 from sfumato.verification.neighbours import LOSS, neighbours
 from sfumato.verification.report import Row
 
@@ -142,7 +141,7 @@ def check_bits(
     low, high = _STEPS_PER_SD
     fits = is_power_of_two(step) and low <= steps <= high
     wide = inputs.astype(np.float64)
-    counts = impossible(released[:releases], centre(mechanism, wide).astype(np.float32))
+    counts = impossible(released[:releases], mechanism.expected(wide).astype(np.float32))
     found, quantile, p = _attack_p(counts, truth[:releases])
     strength = f"{mechanism.strength} {getattr(mechanism, mechanism.strength, math.nan):.3g}"
     wanted = f"{low:g} to {high:g}, a power of two"

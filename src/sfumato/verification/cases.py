@@ -219,22 +219,36 @@ CASES: dict[str, Callable[[bool], Iterable[Case]]] = {
     "polar": _polar,
     "identity": _identity,
 }
-"""Name -> its cases, given whether the run is quick. A registered mechanism that is not here fails."""
+"""Name -> its cases, given whether the run is quick. One that is not here is checked by its examples."""
+
+
+def examples_of(kind: type[Mechanism]) -> list[Case]:
+    """The cases of a registered mechanism that has none of its own: all layers, of its examples."""
+    dims = [dim for dim in (*SMALL, COMMON) if dim >= kind.smallest_dim]
+    made = {dim: kind.example(dim) for dim in dims}
+    found = [case for dim, each in made.items() for case in _layers(each, dim)]
+    return [*found, *_bits(made[COMMON], COMMON)]
 
 
 def cases_of(mechanism: Mechanism) -> list[Case]:
     """The cases of a mechanism somebody made: all layers, in its own dimension or in a few."""
     dims = (mechanism.dim,) if mechanism.dim is not None else (*SMALL, COMMON)
-    found = []
+    found: list[Case] = []
     for dim in dims:
-        if dim < mechanism.smallest_dim or not _fits(mechanism, dim):
-            continue
-        if dim <= SMALL[-1] and mechanism.guarantee.is_private:
-            found.append(Case(mechanism, dim, "epsilon"))
-        found.append(Case(mechanism, dim, "law"))
-    if found and mechanism.noise_sd(found[-1].dim) > 0:
-        found.append(Case(mechanism, found[-1].dim, "bits"))
-    return found
+        if dim >= mechanism.smallest_dim and _fits(mechanism, dim):
+            found += _layers(mechanism, dim)
+    return [*found, *_bits(mechanism, found[-1].dim)] if found else []
+
+
+def _layers(mechanism: Mechanism, dim: int) -> Iterator[Case]:
+    if dim <= SMALL[-1] and mechanism.guarantee.is_private:
+        yield Case(mechanism, dim, "epsilon")
+    yield Case(mechanism, dim, "law")
+
+
+def _bits(mechanism: Mechanism, dim: int) -> Iterator[Case]:
+    if mechanism.noise_sd(dim) > 0:
+        yield Case(mechanism, dim, "bits")
 
 
 def _fits(mechanism: Mechanism, dim: int) -> bool:

@@ -7,15 +7,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from sfumato.mechanisms import Mahalanobis, Mechanism, Projection
+from sfumato.mechanisms import Mechanism
 from sfumato.sampling import Floats
 
 TOLERANCE = 1e-6
-
-
-def centre(mechanism: Mechanism, vectors: Floats) -> Floats:
-    """Where releases of `vectors` are centred."""
-    return vectors @ mechanism.matrix(vectors.shape[1]) if isinstance(mechanism, Projection) else vectors
 
 
 def can_integrate(mechanism: Mechanism, dim: int) -> bool:
@@ -31,21 +26,20 @@ def total_mass(mechanism: Mechanism, vector: Floats) -> float:
 
 def _space(mechanism: Mechanism, vector: Floats) -> tuple[Floats, Floats]:
     """Polar coordinates around the centre; in the log of the radius the trapezium rule converges fast."""
-    middle = centre(mechanism, vector[None])[0]
+    middle = mechanism.expected(vector[None])[0]
     logs = np.linspace(-25.0, 6.0, 1241)
-    radius = mechanism.noise_sd(len(vector)) * np.exp(logs)
+    radius = np.exp(logs)
     if len(middle) == 1:
         directions, arc = np.array([[1.0], [-1.0]]), 1.0
     else:
         turns = np.linspace(0.0, 2 * math.pi, 360, endpoint=False)
         directions, arc = np.column_stack([np.cos(turns), np.sin(turns)]), turns[1]
-    volume = 1.0
-    if isinstance(mechanism, Mahalanobis):
-        # Whitened, because a circle of even directions hardly meets a narrow ellipse.
-        values, basis = np.linalg.eigh(mechanism.shape.covariance())
-        directions, volume = (directions * np.sqrt(values)) @ basis.T, math.sqrt(float(values.prod()))
-        radius = radius / math.sqrt(float(values.mean()))
-    points = middle + radius[:, None, None] * directions
+    ellipse = mechanism.ellipse(len(vector))
+    # Whitened, because a circle of even directions hardly meets a narrow ellipse.
+    whiten = (lambda rows: rows / mechanism.noise_sd(len(vector))) if ellipse is None else ellipse.whiten
+    colour = np.linalg.inv(whiten(np.eye(len(middle))))
+    volume = abs(float(np.linalg.det(colour)))
+    points = middle + radius[:, None, None] * (directions @ colour)
     weights = radius ** len(middle) * (logs[1] - logs[0]) * arc * volume
     return points.reshape(-1, len(middle)), np.repeat(weights, len(directions))
 
@@ -73,7 +67,7 @@ def _sphere(mechanism: Mechanism, vector: Floats) -> tuple[Floats, Floats]:
     points = np.cos(angle)[:, None, None] * pole + np.sin(angle)[:, None, None] * sideways
     points = points.reshape(-1, dim)
     weights = np.repeat(weights * np.sin(angle) ** (dim - 2) * arc, len(around))
-    if getattr(mechanism, "radius_epsilon", None) is None:
+    if mechanism.guarantee.metric != "chordal+radius":
         return points, weights
     top = 2 * mechanism.max_norm
     inner, outer = _panel(0.0, norm), _panel(norm, top)

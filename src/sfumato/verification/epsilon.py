@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from scipy.special import betaincinv, ndtr
 
 from sfumato.errors import ParameterError
-from sfumato.mechanisms import Mahalanobis, Mechanism, Projection
+from sfumato.mechanisms import Mechanism
 from sfumato.randomness import Source
 from sfumato.sampling import Floats
 from sfumato.verification.cases import Case
-from sfumato.verification.density import TOLERANCE, can_integrate, centre, total_mass
-from sfumato.verification.pivots import resolved_axes
+from sfumato.verification.density import TOLERANCE, can_integrate, total_mass
+from sfumato.verification.pivots import resolved
 from sfumato.verification.report import ALPHA, Row
 
 _THRESHOLDS = 200
@@ -40,44 +40,40 @@ class Pair:
     """How far from one to the other a density ratio is still tame enough to be averaged."""
 
 
-def _worst_direction(mechanism: Mechanism, dim: int) -> tuple[Floats, float]:
-    """The direction in which inputs are told apart most easily, and the distance that makes a loss of 1."""
-    promise = mechanism.guarantee
+def _worst_direction(mechanism: Mechanism, dim: int) -> Floats:
+    """The direction in which inputs are told apart most easily; an even one where all are alike."""
+    ellipse = mechanism.ellipse(dim)
     even = np.full(dim, 1 / math.sqrt(dim))
-    if isinstance(mechanism, Mahalanobis):
-        values, basis = np.linalg.eigh(mechanism.shape.covariance())
-        return basis[:, 0], math.sqrt(float(values[0])) / mechanism.epsilon
-    if isinstance(mechanism, Projection):
-        left, _, _ = np.linalg.svd(mechanism.matrix(dim), full_matrices=False)
-        return left[:, 0], 1 / mechanism.epsilon
-    if promise.metric == "bounded":
-        return even, 2 * mechanism.max_norm
-    return even, 1 / promise.epsilon if promise.is_private else mechanism.noise_sd(dim)
+    if ellipse is None:
+        return even
+    left, seen, _ = np.linalg.svd(ellipse.whiten(mechanism.expected(np.eye(dim))), full_matrices=False)
+    alike = len(seen) == dim and seen[0] - seen[-1] < 1e-9 * seen[0]
+    return even if alike else np.asarray(left[:, 0])
 
 
-def _loss(mechanism: Mechanism, distance: float, dim: int) -> float:
-    """The loss claimed at a Euclidean distance along the worst direction."""
-    promise = mechanism.guarantee
-    if isinstance(mechanism, Mahalanobis):
-        smallest = float(np.linalg.eigvalsh(mechanism.shape.covariance())[0])
-        return promise.loss(distance / math.sqrt(smallest))
-    if isinstance(mechanism, Projection) and promise.proof == "conditional":
-        # Two inputs of our own choice need not meet the condition; this loss holds for any two.
-        return max(promise.epsilon, mechanism.worst_epsilon(dim)) * distance + promise.slack
-    return promise.loss(distance)
+def _claimed(mechanism: Mechanism, dim: int) -> tuple[float, float]:
+    """The distance that makes a loss of about 1 along the worst direction, and the loss claimed there."""
+    promise, farthest = mechanism.guarantee, 2 * mechanism.max_norm
+    if promise.metric == "bounded" or not promise.is_private:
+        distance = farthest if promise.is_private else min(mechanism.noise_sd(dim), farthest)
+        return distance, promise.loss(distance)
+    stated = promise.worst_case_l2 if math.isfinite(promise.worst_case_l2) else promise.epsilon
+    # Two inputs of our own choice need not meet a promise's condition; this loss holds for any two.
+    worst = mechanism.worst_epsilon(dim)
+    distance = min(1 / stated, farthest)
+    return distance, (worst if math.isfinite(worst) else stated) * distance + promise.slack
 
 
 def make_pair(mechanism: Mechanism, dim: int) -> Pair:
     """Choose two inputs with a claimed loss of about 1, as far as the norm bound allows."""
     promise = mechanism.guarantee
     if promise.metric in ("l2", "mahalanobis", "bounded", "none"):
-        direction, wanted = _worst_direction(mechanism, dim)
-        distance = min(wanted, 2 * mechanism.max_norm)
-        half = direction * distance / 2
+        distance, loss = _claimed(mechanism, dim)
+        half = _worst_direction(mechanism, dim) * distance / 2
         # Where the loss has no bound, neither has the ratio: a few rare releases would carry its whole mean.
         tame = promise.metric in ("l2", "mahalanobis")
         share = 1.0 if tame else min(1.0, mechanism.noise_sd(dim) / distance)
-        return Pair(half, -half, _loss(mechanism, distance, dim), promise.delta, share)
+        return Pair(half, -half, loss, promise.delta, share)
     with_radius = promise.metric == "chordal+radius"
     chord = min((0.5 if with_radius else 1.0) / promise.epsilon, math.sqrt(2.0))
     turn = 2 * math.asin(chord / 2)
@@ -145,11 +141,15 @@ def _log_ratio(mechanism: Mechanism, released: Floats, first: Floats, second: Fl
     return np.nan_to_num(ratio, nan=_HUGE, posinf=_HUGE, neginf=-_HUGE)
 
 
-def _resolved(mechanism: Mechanism) -> bool:
+def _resolved(mechanism: Mechanism, dim: int) -> bool:
     """Whether noise is wider than the output grid in every direction, so that releases follow the density."""
-    return not isinstance(mechanism, Mahalanobis) or bool(
-        resolved_axes(mechanism, mechanism.shape.eigenvalues).all()
-    )
+    ellipse = mechanism.ellipse(dim)
+    if ellipse is None:
+        return True
+    outputs = mechanism.output_dim(dim)
+    widest = 1.0 if ellipse.squared else math.sqrt(outputs + 1)
+    seen = np.linalg.svd(ellipse.whiten(np.eye(outputs)), compute_uv=False)
+    return bool(resolved(mechanism, dim, np.asarray(widest / seen, np.float64)).all())
 
 
 def check_epsilon(case: Case, count: int, source: Source) -> list[Row]:
@@ -160,7 +160,7 @@ def check_epsilon(case: Case, count: int, source: Source) -> list[Row]:
         mechanism.privatize(np.broadcast_to(x, (count, dim)), source).astype(np.float64)
         for x in (pair.first, pair.second)
     ]
-    middle = centre(mechanism, np.stack([pair.first, pair.second]))
+    middle = mechanism.expected(np.stack([pair.first, pair.second]))
     statistics = [[np.linalg.norm(y - middle[side], axis=1) for y in released] for side in (0, 1)]
     try:
         ratios = [_log_ratio(mechanism, y, pair.first, pair.second) for y in released]
@@ -182,7 +182,7 @@ def check_epsilon(case: Case, count: int, source: Source) -> list[Row]:
                 bound <= pair.loss,
             )
         )
-    if ratios and _resolved(mechanism):
+    if ratios and _resolved(mechanism, dim):
         towards = pair.share * (pair.second - pair.first)
         near = ((pair.first, pair.first + towards), (pair.second, pair.second - towards))
         p = 2 * min(

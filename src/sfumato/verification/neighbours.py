@@ -6,11 +6,12 @@ Candidates far apart are no test of bits: at a large epsilon the honest noise le
 from __future__ import annotations
 
 import math
+from functools import singledispatch
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.mechanisms import Gaussian, Mahalanobis, Mechanism, Projection, Suppression
+from sfumato.mechanisms import Mechanism, Suppression
 from sfumato.sampling import Floats
 
 LOSS = 0.05
@@ -35,28 +36,27 @@ def neighbours(mechanism: Mechanism, dim: int, count: int, rng: np.random.Genera
     return turned.astype(np.float32)
 
 
+@singledispatch
 def _shift(mechanism: Mechanism, dim: int, moves: Floats) -> Floats:
     """Scale unit moves to half the loss each."""
-    promise = mechanism.guarantee
-    farthest = _FARTHEST * mechanism.max_norm
-    if isinstance(mechanism, Mahalanobis):
-        values, basis = np.linalg.eigh(mechanism.shape.covariance())
-        coloured = (moves * np.sqrt(values)) @ basis.T * (LOSS / 2 / mechanism.epsilon)
-        return np.asarray(coloured * min(1.0, farthest / float(np.linalg.norm(coloured, axis=1).max())))
-    if isinstance(mechanism, Suppression):
-        # Exponential noise counts the sum of moves, on its own axes; the others must not differ at all.
-        inside = np.zeros_like(moves)
-        inside[:, mechanism.axes] = moves[:, mechanism.axes]
-        total = np.abs(inside).sum(axis=1, keepdims=True)
-        return np.asarray(inside / total * min(LOSS / 2 / mechanism.rate, farthest))
-    if isinstance(mechanism, Gaussian):
-        # The loss is itself normal, with a standard deviation of distance/sigma.
-        per_unit = 8 / mechanism.sigma
-    elif isinstance(mechanism, Projection):
-        per_unit = max(mechanism.epsilon, mechanism.worst_epsilon(dim))
-    elif promise.is_private:
+    promise, farthest = mechanism.guarantee, _FARTHEST * mechanism.max_norm
+    ellipse = mechanism.ellipse(dim)
+    if ellipse is None:
         # An angle exceeds its chord, here by far less than this.
-        per_unit = promise.epsilon * 1.01
-    else:
-        per_unit = math.sqrt(dim) / mechanism.noise_sd(dim)
-    return np.asarray(moves * min(LOSS / 2 / per_unit, farthest))
+        per_unit = promise.epsilon * 1.01 if promise.is_private else math.sqrt(dim) / mechanism.noise_sd(dim)
+        return np.asarray(moves * min(LOSS / 2 / per_unit, farthest))
+    seen = ellipse.whiten(mechanism.expected(np.eye(dim)))
+    square = seen.shape == (dim, dim)
+    shift = moves @ np.linalg.inv(seen) if square else moves / float(np.linalg.norm(seen, 2))
+    # Where the density falls with the square the loss is normal, its deviation the whitened move's length.
+    shift *= LOSS / 2 / (8 if ellipse.squared else 1)
+    return np.asarray(shift * min(1.0, farthest / float(np.linalg.norm(shift, axis=1).max())))
+
+
+@_shift.register
+def _(mechanism: Suppression, dim: int, moves: Floats) -> Floats:
+    # Exponential noise counts the sum of moves, on its own axes; the others must not differ at all.
+    inside = np.zeros_like(moves)
+    inside[:, mechanism.axes] = moves[:, mechanism.axes]
+    total = np.abs(inside).sum(axis=1, keepdims=True)
+    return np.asarray(inside / total * min(LOSS / 2 / mechanism.rate, _FARTHEST * mechanism.max_norm))

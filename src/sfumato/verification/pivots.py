@@ -1,7 +1,7 @@
 """Pivots: what is left of a release once all parameters are taken off, and what its law must then be.
 
 Written from the papers' densities and not from the samplers, so that the two can disagree. A new mechanism
-adds its own with `pivots.register`.
+is held to the ellipse it declares, or adds a law of its own with `pivots.register`.
 """
 
 from __future__ import annotations
@@ -52,10 +52,14 @@ class Pivots:
 @singledispatch
 def pivots(mechanism: Mechanism, vectors: Floats, released: Floats) -> Pivots:
     """Take the known parameters off releases whose rounding to the grid was undone by uniform noise."""
-    raise ParameterError(
-        f"No law is known for the mechanism `{mechanism.name}`. "
-        "Write one and add it with sfumato.verification.pivots.register."
-    )
+    ellipse = mechanism.ellipse(vectors.shape[1])
+    if ellipse is None:
+        raise ParameterError(
+            f"No law is known for the mechanism `{mechanism.name}`. "
+            "Write one and add it with sfumato.verification.pivots.register."
+        )
+    noise = ellipse.whiten(released - mechanism.expected(vectors))
+    return _normal(noise) if ellipse.squared else _laplace(noise, 1.0)
 
 
 def _spherical(noise: Floats, claim: str, cdf: Callable[[Floats], Floats]) -> Pivots:
@@ -80,7 +84,7 @@ def _(mechanism: Mahalanobis, vectors: Floats, released: Floats) -> Pivots:
     # In the eigenbasis: a wrong root of Sigma can look right along random axes and cannot along these.
     values, basis = np.linalg.eigh(mechanism.shape.covariance())
     noise = (released - vectors) @ basis / np.sqrt(values)
-    seen = resolved_axes(mechanism, values)
+    seen = resolved(mechanism, mechanism.dim, np.sqrt(values * (mechanism.dim + 1)) / mechanism.epsilon)
     if seen.all():
         return _laplace(noise, mechanism.epsilon)
     part, dim = int(seen.sum()), len(values)
@@ -90,10 +94,9 @@ def _(mechanism: Mahalanobis, vectors: Floats, released: Floats) -> Pivots:
     )
 
 
-def resolved_axes(mechanism: Mahalanobis, eigenvalues: Floats) -> NDArray[np.bool_]:
+def resolved(mechanism: Mechanism, dim: int, deviations: Floats) -> NDArray[np.bool_]:
     """Which axes have noise much wider than the output grid; on the others rounding hides the law."""
-    deviations = np.sqrt(eigenvalues * (mechanism.dim + 1)) / mechanism.epsilon
-    return np.asarray(deviations > _RESOLVED * mechanism.step(mechanism.dim))
+    return np.asarray(deviations > _RESOLVED * mechanism.step(dim))
 
 
 def _partial_radius_cdf(part: int, dim: int, radius: Floats) -> Floats:
@@ -113,7 +116,10 @@ def _partial_radius_cdf(part: int, dim: int, radius: Floats) -> Floats:
 
 @pivots.register
 def _(mechanism: Gaussian, vectors: Floats, released: Floats) -> Pivots:
-    noise = (released - vectors) / mechanism.sigma
+    return _normal((released - vectors) / mechanism.sigma)
+
+
+def _normal(noise: Floats) -> Pivots:
     dim = noise.shape[1]
     found = _spherical(noise, f"squared radius is chi-square({dim})", lambda r: gammainc(dim / 2, r * r / 2))
     found.scores["coordinates are normal"] = ndtr(_one_a_row(noise))

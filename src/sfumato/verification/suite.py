@@ -14,7 +14,7 @@ from sfumato.mechanisms import MECHANISMS, Mechanism
 from sfumato.mechanisms.base import one_blas_thread
 from sfumato.randomness import Source, generator, resolve
 from sfumato.verification.bits import check_bits, check_control
-from sfumato.verification.cases import CASES, Case, cases_of
+from sfumato.verification.cases import CASES, Case, cases_of, examples_of
 from sfumato.verification.epsilon import check_epsilon
 from sfumato.verification.fit import check_law
 from sfumato.verification.report import Row, Verification
@@ -56,7 +56,8 @@ def _plan(names: Sequence[str | Mechanism] | None, quick: bool) -> tuple[list[Ca
             own, called = cases_of(name), name.name
         else:
             called = MECHANISMS.entry(name).name
-            own = list(CASES[called](quick)) if called in CASES else []
+            table = CASES.get(called)
+            own = examples_of(MECHANISMS.get(called)) if table is None else list(table(quick))
         cases += own
         if not own:
             missing.append(
