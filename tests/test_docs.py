@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PAGES = sorted([*ROOT.glob("docs/*.md"), *ROOT.glob("*.md")])
+PAGES = sorted([*ROOT.glob("docs/**/*.md"), *ROOT.glob("*.md")])
 
 
 def blocks(page: Path) -> str:
