@@ -3,8 +3,10 @@
 VENV ?= .venv
 TEST_EXTRAS ?= dev,docs,learn,wordllama,ner,peers,evaluate,mteb,faiss,langchain,llama-index,haystack,sklearn,chroma,qdrant,pgvector,lancedb,store-tests,serve-tests,gpu,ray,remote
 PYTEST ?= -n 2 --dist=worksteal
-# What `make check` runs of the tests: whatever needs no training, no store and no server.
-QUICK ?= XXX
+# What `make check` runs of the tests: two and a half minutes of processor time, no store, no server.
+LONG := tests/test_examples.py tests/test_walkthrough.py
+QUICK ?= $(filter-out $(LONG),$(wildcard tests/test_*.py)) tests/contracts/test_mechanism.py \
+	tests/accounting tests/concepts tests/embedders tests/evaluation tests/mechanisms
 DEBIAN := openssl chromium
 
 BIN := $(VENV)/bin
