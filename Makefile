@@ -1,14 +1,19 @@
 # Sfumato: make help
 
 VENV ?= .venv
-TEST_EXTRAS ?= dev,learn,wordllama,ner,peers,evaluate,mteb,faiss,langchain,llama-index,haystack,sklearn,chroma,qdrant,pgvector,lancedb,store-tests,serve-tests,gpu,ray,remote
+TEST_EXTRAS ?= dev,docs,learn,wordllama,ner,peers,evaluate,mteb,faiss,langchain,llama-index,haystack,sklearn,chroma,qdrant,pgvector,lancedb,store-tests,serve-tests,gpu,ray,remote
 PYTEST ?= -n 2 --dist=worksteal
+# What `make check` runs of the tests: two and a half minutes of processor time, no store, no server.
+LONG := tests/test_examples.py tests/test_walkthrough.py
+QUICK ?= $(filter-out $(LONG),$(wildcard tests/test_*.py)) tests/contracts/test_mechanism.py \
+	tests/accounting tests/concepts tests/embedders tests/evaluation tests/mechanisms
 DEBIAN := openssl chromium
 
 BIN := $(VENV)/bin
 comma := ,
 CORE := $(VENV)/.installed-core
 DEMO := $(VENV)/.installed-demo
+DOCS := $(VENV)/.installed-docs
 FULL := $(VENV)/.installed-$(subst $(comma),-,$(TEST_EXTRAS))
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
@@ -19,7 +24,7 @@ PYTHON ?= $(shell for name in python3.11 python3.12 python3.13 python3; do \
 	then echo "$$name"; break; fi; done)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint verify bench ner system clean
+.PHONY: help demo check test lint docs results verify bench ner system clean
 
 help: ## show this list
 	@echo "Sfumato: blur what is private in text embeddings, keep what is useful, and prove both."
@@ -30,6 +35,9 @@ help: ## show this list
 demo: $(DEMO) ## the whole story on bundled records, written to demo-report/
 	$(BIN)/sfumato demo -o demo-report
 
+check: lint ## lint, types and the quick tests, in about two minutes
+	$(BIN)/python -m pytest $(PYTEST) $(QUICK)
+
 test: lint ## lint, types and the whole test suite
 	$(BIN)/python -m pytest $(PYTEST)
 
@@ -37,6 +45,12 @@ lint: $(FULL) ## style and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+docs: $(DOCS) ## the documents as a site, written to build/site
+	$(BIN)/python docs/build.py build/site
+
+results: $(FULL) ## fill the pages of results from docs/results/*.json
+	$(BIN)/sfumato study -o docs/results $(foreach page,docs/results.md $(wildcard docs/results/*.md),--page $(page))
 
 verify: $(CORE) ## check that every sampler is what it claims
 	$(BIN)/sfumato verify
@@ -84,9 +98,13 @@ $(DEMO): pyproject.toml constraints.txt weights/pyproject.toml | $(BIN)/python
 	$(INSTALL) -e '.[learn]' -e ./weights
 	@touch $(CORE) $@
 
+$(DOCS): pyproject.toml constraints.txt | $(BIN)/python
+	$(INSTALL) -e '.[docs]'
+	@touch $(CORE) $@
+
 # Everything the tests use, the English pipeline included.
 $(FULL): pyproject.toml constraints.txt weights/pyproject.toml | $(BIN)/python
 	$(INSTALL) -e '.[$(TEST_EXTRAS)]' -e ./weights
-	@touch $(CORE)
+	@touch $(CORE) $(DOCS)
 	$(MAKE) ner
 	@touch $@

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PAGES = sorted([*ROOT.glob("docs/*.md"), *ROOT.glob("*.md")])
+PAGES = sorted([*ROOT.glob("docs/**/*.md"), *ROOT.glob("*.md")])
 
 
 def blocks(page: Path) -> str:
@@ -39,6 +39,12 @@ def test_the_readme_names_every_mechanism_and_both_commands():
     assert "make demo" in readme and "make test" in readme
     for name in MECHANISMS.names():
         assert MECHANISMS.get(name).__name__ in readme
+
+
+def test_the_inner_loop_names_tests_that_are_there():
+    chosen = re.search(r"^LONG :=.*?(?=^DEBIAN)", (ROOT / "Makefile").read_text(), re.DOTALL | re.MULTILINE)
+    named = re.findall(r"tests/[\w/]+(?:\.py)?(?=[\s,])", chosen[0])
+    assert len(named) > 5 and all((ROOT / name).exists() for name in named)
 
 
 TAKEN_BACK = (

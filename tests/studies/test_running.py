@@ -15,7 +15,7 @@ from sfumato.studies.draw import Curve, curves
 from sfumato.studies.page import fill
 from sfumato.studies.running import run_study
 
-ROOT = Path(__file__).parents[2]
+RESULTS = Path(__file__).parents[2] / "docs" / "results"
 
 
 def _study(calls: list[str]) -> Study:
@@ -59,22 +59,50 @@ def test_a_stopped_study_goes_on(tmp_path):
         run_study(study, setting, tmp_path, only=["three"])
 
 
-def test_a_page_is_filled_from_the_results(tmp_path):
+@pytest.fixture
+def filled(tmp_path):
+    """Fills a page that lies beside the folder of results, or in it."""
     (tmp_path / "set").mkdir()
     folder = tmp_path / "results"
     folder.mkdir()
     run_study(_study([]), Setting(tmp_path), folder)
+
+    def fill_page(text: str, where: str = "page.md") -> str:
+        page = tmp_path / where
+        page.write_text(text, encoding="utf-8")
+        return fill(page, folder)
+
+    return fill_page
+
+
+def test_a_page_is_filled_from_the_results(filled):
     page = "# Results\n\n<!-- study demo -->\nold <!-- end -->\n\n<!-- study demo two -->\n<!-- end -->\n"
-    filled = fill(page, folder)
-    assert "| a | .500 [.400, .600] (.700) |" in filled
-    assert "| b | – |" in filled
-    assert "| c | 1,200 |" in filled
-    assert "![A line](results/demo-one.svg)" in filled
-    assert filled.count("| Table 1 | up | 1 \\| 2 | 2 | **no** | noise |") == 2
-    assert "old" not in filled
-    assert fill(filled, folder) == filled
+    text = filled(page)
+    assert "| a | .500 [.400, .600] (.700) |" in text
+    assert "| b | – |" in text
+    assert "| c | 1,200 |" in text
+    assert "## First\n\nA full run, seed 0, " in text
+    assert "![A line](results/demo-one.svg)" in text
+    assert text.count("| Table 1 | up | 1 \\| 2 | 2 | **no** | noise |") == 2
+    assert "old" not in text
+    assert filled(text) == text
+    assert "![A line](demo-one.svg)" in filled(page, "results/demo.md")
     with pytest.raises(InputError, match="no part three"):
-        fill("<!-- study demo three -->\n<!-- end -->", folder)
+        filled("<!-- study demo three -->\n<!-- end -->")
+
+
+def test_findings_are_filled_in_short(filled):
+    text = filled(
+        "<!-- findings demo one demo-one.svg -->\n<!-- end -->\n<!-- findings demo -->\n<!-- end -->\n"
+    )
+    some, _, every = text.partition("<!-- end -->")
+    tally = "1 findings: 0 in the claimed direction, 1 against it, 0 without a verdict. "
+    assert f"{tally}0 of them are below. [Reasons and every table](results/demo.md)." in some
+    assert "![A line](results/demo-one.svg)" in some and "Table 1" not in some
+    assert f"{tally}[Reasons and every table](results/demo.md)." in every
+    assert "| Table 1 | up | 1 \\| 2 | 2 | **no** |\n" in every and "noise" not in every
+    with pytest.raises(InputError, match="no part two.svg"):
+        filled("<!-- findings demo one two.svg -->\n<!-- end -->")
 
 
 def test_a_drawing_is_valid_and_shows_every_point():
@@ -101,11 +129,21 @@ def test_every_study_has_parts(name):
     assert all(part.title for part in study.parts)
 
 
-def test_the_published_page_is_what_the_results_say():
-    page = ROOT / "docs" / "results.md"
-    text = page.read_text(encoding="utf-8")
-    assert fill(text, ROOT / "docs" / "results") == text
-    assert all(f"<!-- study {name}" in text for name in STUDIES)
+@pytest.mark.parametrize(
+    "page", [RESULTS.with_suffix(".md"), *sorted(RESULTS.glob("*.md"))], ids=lambda page: page.name
+)
+def test_a_published_page_is_what_the_results_say(page):
+    assert fill(page, RESULTS) == page.read_text(encoding="utf-8")
+
+
+def test_every_study_has_its_findings_and_its_page():
+    findings = RESULTS.with_suffix(".md").read_text(encoding="utf-8")
+    assert len(findings.splitlines()) <= 200, "a page that can be read"
+    names = [path.stem for path in RESULTS.glob("*.json")]
+    assert set(STUDIES) <= set(names)
+    for name in names:
+        assert f"<!-- findings {name}" in findings
+        assert f"<!-- study {name} -->" in (RESULTS / f"{name}.md").read_text(encoding="utf-8")
 
 
 def test_an_unknown_study_is_refused():

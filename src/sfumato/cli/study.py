@@ -70,7 +70,7 @@ def _fill(page: Path, output: Path) -> None:
     from sfumato.files import write_atomic
     from sfumato.studies.page import fill
 
-    write_atomic(page, fill(page.read_text(encoding="utf-8"), output).encode())
+    write_atomic(page, fill(page, output).encode())
 
 
 def command(
@@ -97,15 +97,17 @@ def command(
         Path | None, typer.Option(help="Keep vectors of texts here between runs.", file_okay=False)
     ] = None,
     page: Annotated[
-        Path | None,
-        typer.Option(help="Fill this Markdown page with the results.", exists=True, dir_okay=False),
+        list[Path] | None,
+        typer.Option(
+            help="Fill this Markdown page with the results; may be given again.", exists=True, dir_okay=False
+        ),
     ] = None,
     json: JsonOption = None,
 ) -> None:
     """Run every table of a paper again on public data, and set it beside the printed numbers.
 
-    A study goes on where it was stopped. With --page and no name nothing is run: the page is filled from the
-    results in the output folder.
+    A study goes on where it was stopped. With --page and no name nothing is run: the pages are filled from
+    the results in the output folder.
     """
     from sfumato.blocks import thread_count
     from sfumato.errors import ParameterError
@@ -113,7 +115,7 @@ def command(
     from sfumato.studies.running import read_result
 
     out = console()
-    if not names and page is None:
+    if not names and not page:
         write_json(json, {"studies": _list()})
         return
     results = {}
@@ -131,7 +133,7 @@ def command(
             for study, done in ended:
                 results[study.name] = read_result(done.path)
                 out.print(f"{study.name}: {len(done.ran)} parts run, {len(done.kept)} kept. {done.path}")
-    if page is not None:
-        _fill(page, output)
-        out.print(f"Filled {page}")
+    for each in page or []:
+        _fill(each, output)
+        out.print(f"Filled {each}")
     write_json(json, {name: results[name] for name in STUDIES if name in results})
