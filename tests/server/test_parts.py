@@ -28,7 +28,7 @@ from sfumato.server.problems import Problem, problem_of
 from sfumato.server.releasing import Releaser
 from sfumato.server.requests import EmbeddingRequest, read_request
 from sfumato.server.settings import GatewaySettings
-from sfumato.server.shares import ROOMY
+from sfumato.server.shares import ROOMY, Shares
 from sfumato.server.tokens import Tokens
 from sfumato.server.turns import Turns
 from sfumato.server.work import Work
@@ -52,6 +52,11 @@ class Recording(Fake):
         if "refuse" in texts:
             raise InputError("Row 0 is refused.")
         return super().embed(texts)
+
+
+def standing():
+    """Shares whose clock stands still, so that a step that is held never counts as a long one."""
+    return Shares(clock=lambda: 0.0)
 
 
 def run_all(jobs, held=None, waiting=0):
@@ -88,7 +93,7 @@ def run_all(jobs, held=None, waiting=0):
 
 def test_merged_requests_get_their_own_vectors_and_the_encoder_is_never_called_twice_at_once():
     slow, plain = Recording(), Fake(dim=16)
-    merged = MergingEmbedder(slow)
+    merged = MergingEmbedder(slow, standing())
     texts = [[f"{row} of {number}" for row in range(number % 7)] for number in range(60)]
     found = run_all([lambda t=t: merged.embed(t) for t in texts], merged, sum(map(bool, texts)))
     for wanted, got in zip(texts, found, strict=True):
@@ -98,7 +103,7 @@ def test_merged_requests_get_their_own_vectors_and_the_encoder_is_never_called_t
 
 
 def test_one_refused_text_fails_its_own_request_alone():
-    merged = MergingEmbedder(Recording())
+    merged = MergingEmbedder(Recording(), standing())
     jobs = [["refuse"] if number == 3 else [f"fine {number}"] for number in range(12)]
     found = run_all([lambda t=t: merged.embed(t) for t in jobs], merged, len(jobs))
     assert isinstance(found[3], InputError)

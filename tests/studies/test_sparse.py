@@ -23,7 +23,7 @@ from sfumato.studies import (
     sparse_words,
 )
 from sfumato.studies.heat import heat_map
-from sfumato.studies.page import render
+from sfumato.studies.page import whole
 from sfumato.studies.readers import Attacker, Found
 from sfumato.studies.running import read_result, run_study
 from sfumato.studies.sparse_printed import ATTACKS, EPSILONS, METHODS, TRADE_OFF
@@ -127,7 +127,7 @@ def test_table_1_has_every_method_and_its_printed_figure(setting, results):
         strong, weak = _values(table, "Laplace", "kept")
         assert strong < weak < 1.0
     assert {finding["table"] for finding in part["findings"]} == {"Table 1"}
-    assert "printed ε" in render({"table1": part}, "results")
+    assert "printed ε" in whole({"table1": part}, "results")
 
 
 def test_masks_that_know_the_attacker_and_other_lambdas(setting, results):

@@ -40,7 +40,7 @@ def fill(page: Path, folder: Path) -> str:
             raise InputError(f"{name}.json has no part {', '.join(unknown)}. Run that study.")
         parts = {each: every[each] for each in wanted or every}
         if found["kind"] == "study":
-            text = _whole(parts, there)
+            text = whole(parts, there)
         else:
             text = _short(name, every, parts, [pictures[each] for each in shown], there)
         return f"{found['head']}\n{text}\n{found['end']}"
@@ -48,7 +48,7 @@ def fill(page: Path, folder: Path) -> str:
     return _BLOCK.sub(block, page.read_text(encoding="utf-8"))
 
 
-def _whole(parts: Mapping[str, Any], folder: str) -> str:
+def whole(parts: Mapping[str, Any], folder: str) -> str:
     """The findings of some parts in one table, then each part with its tables and pictures."""
     lines: list[str] = []
     findings = _findings(parts)
