@@ -13,7 +13,7 @@ from sfumato.server.budget import MOST_WAITING, Budget
 from sfumato.server.keys import new_key
 from sfumato.server.merging import MergingEmbedder
 from sfumato.server.problems import Problem
-from sfumato.server.shares import ACTIVE, PATIENCE, ROOMY, SHARED, TIGHT, Shares
+from sfumato.server.shares import ACTIVE, ASKED, CREDIT, PATIENCE, ROOMY, SHARED, TIGHT, Shares
 from sfumato.server.turns import Turns
 from sfumato.server.work import Work
 from tests.contracts.embedder_cases import serving
@@ -201,6 +201,70 @@ def test_shares_whoever_used_least_goes_first_and_a_long_step_blocks_nobody_ligh
     assert shares.bound("hostile") == TIGHT and shares.bound("good") == SHARED
     clock.now += ACTIVE + 1
     assert shares.bound("good") == ROOMY
+
+
+def use(shares, clock, tenant, seconds):
+    step = shares.enter(tenant, never)
+    clock.now += seconds
+    shares.leave(step)
+
+
+def test_what_was_used_while_nobody_else_was_there_is_no_debt():
+    clock = Clock()
+    shares = Shares(clock)
+    for _ in range(50):
+        use(shares, clock, "good", 1.0)
+    use(shares, clock, "hostile", 0.01)
+    # Without this rule the newcomer would go first for the fifty seconds it has not had.
+    assert shares._used["good"] - shares._used["hostile"] <= CREDIT
+    use(shares, clock, "hostile", CREDIT)
+    assert shares.bound("hostile") == TIGHT and shares.bound("good") == SHARED
+
+
+def test_nobody_saves_up_turns_by_staying_away():
+    clock = Clock()
+    shares = Shares(clock)
+    use(shares, clock, "hostile", 1.0)
+    for _ in range(50):
+        use(shares, clock, "good", 1.0)
+    clock.now += 3600.0
+    use(shares, clock, "hostile", 0.0)
+    assert shares._used["good"] - shares._used["hostile"] <= CREDIT
+    assert len(shares._used) <= 2  # and a tenant that is long gone is forgotten
+    use(shares, clock, "third", 3.0)
+    use(shares, clock, "third", 3.0)
+    assert set(shares._used) == {"third"}
+
+
+def test_who_asks_for_little_goes_before_who_floods_but_not_for_ever():
+    clock = Clock()
+    shares = Shares(clock)
+    held = shares.enter("hostile", never)
+    order = []
+
+    def wait(name):
+        step = shares.enter(name, never)
+        order.append(name)
+        clock.now += PATIENCE
+        shares.leave(step)
+
+    flood = [threading.Thread(target=wait, args=("hostile",)) for _ in range(10)]
+    for each in flood:
+        each.start()
+    while len(shares._waiting) < 10:
+        time.sleep(0.001)
+    # More than the other has used, less than the other has used and asks for.
+    shares._used["good"] = shares._used["hostile"] + ASKED * 5
+    late = threading.Thread(target=wait, args=("good",))
+    late.start()
+    while len(shares._waiting) < 11:
+        time.sleep(0.001)
+    shares.leave(held)
+    for each in (*flood, late):
+        each.join(10)
+    assert order.index("good") == 0
+    use(shares, clock, "good", ASKED * 20)  # used, not asked for: now it is the heavy one
+    assert shares.bound("good") == TIGHT and shares.bound("hostile") == SHARED
 
 
 def test_texts_of_two_tenants_are_embedded_in_fair_rounds_and_not_for_nobody():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -54,6 +55,10 @@ def create_app(settings: GatewaySettings) -> Any:
         except SfumatoError as error:
             tell("cannot start", logging.ERROR, reason=str(error))
             raise
+        # What is loaded stays: a collection that walked through it would hold every thread for a third of a
+        # second, and a text full of terms is enough to start one.
+        gc.collect()
+        gc.freeze()
         _say_what_is_on(settings)
         watching = asyncio.ensure_future(_watch(ring))
         yield

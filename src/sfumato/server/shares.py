@@ -1,4 +1,8 @@
-"""Fair shares of the processor: heavy steps run one at a time, and whoever has used least lately goes first.
+"""Fair shares of the processor: heavy steps run one at a time, and whoever has used least goes first.
+
+What counts is what tenants used while others were there too (virtual time, as in start-time fair queueing:
+Goyal, Vin and Cheng, 1996): whoever comes, or comes back, starts from where those who are there stand. So
+nobody is owed for having been away, and nobody is in debt for what was used while no one else wanted it.
 
 Finding concepts holds Python's lock and the encoder needs it between its operations, so running both at once
 makes both slow and makes one tenant pay for another's texts. Steps are short instead, and chosen fairly. One
@@ -14,8 +18,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-HALF_LIFE = 10.0
-"""Seconds after which a use counts half."""
+CREDIT = 0.5
+"""Seconds by which one who comes back may be ahead: a short request is not divided by long ones."""
+ASKED = 0.1
+"""Seconds that each waiting step counts as used: who asks for little goes before who floods."""
 ACTIVE = 5.0
 """Seconds for which a tenant that asked for a step counts as being there."""
 PATIENCE = 0.05
@@ -47,7 +53,7 @@ class Bound(NamedTuple):
 
 ROOMY = Bound(128, 20_000 * (os.cpu_count() or 1))
 """For a tenant that is alone: a full batch for every core, for which a newcomer may have to wait once."""
-SHARED = Bound(64, 2_048)
+SHARED = Bound(64, 4_096)
 """Where there are others, who wait for each other's."""
 TIGHT = Bound(8, 512)
 """For the one of them that has used most."""
@@ -71,14 +77,14 @@ class Shares:
         self._running: list[Step] = []
         self._used: dict[str, float] = {}
         self._seen: dict[str, float] = {}
-        self._at = clock()
+        self._level = 0.0
 
     def enter(self, tenant: str, given_up: Callable[[], bool]) -> Step | None:
         """Wait for a step, which `leave` ends; None once `given_up` says that none is wanted."""
         step = Step(tenant)
         with self._free:
+            self._join(tenant)
             self._waiting.append(step)
-            self._seen[tenant] = self._clock()
             try:
                 while not given_up():
                     now = self._clock()
@@ -102,36 +108,50 @@ class Shares:
         """End a step and charge its time to its tenant, or to those it was for by their parts of it."""
         with self._free:
             self._running.remove(step)
-            now = self._decay()
+            now = self._clock()
             for tenant, part in ({step.tenant: 1.0} if shared is None else shared).items():
-                self._used[tenant] = self._used.get(tenant, 0.0) + part * (now - step.begun)
+                self._used[tenant] = self._used.get(tenant, self._level) + part * (now - step.begun)
                 self._seen[tenant] = now
+            if not self._waiting and not self._running:
+                # Nobody waited for it at its end.
+                self._level = max(self._level, self._used.get(step.tenant, 0.0))
             self._free.notify_all()
 
     def bound(self, tenant: str) -> Bound:
         """How much this tenant may take on in one step now."""
         with self._free:
-            now, mine = self._clock(), self._used.get(tenant, 0.0)
+            now = self._clock()
             others = [name for name, at in self._seen.items() if name != tenant and now - at < ACTIVE]
             if not others:
                 return ROOMY
-            return TIGHT if mine > max(self._used.get(name, 0.0) for name in others) else SHARED
+            return TIGHT if self._stands(tenant, now) > min(self._stands(o, now) for o in others) else SHARED
+
+    def _stands(self, tenant: str, now: float) -> float:
+        """What a tenant has used, what it is using, and what it asks for: the least goes first."""
+        running = sum(now - step.begun for step in self._running if step.tenant == tenant)
+        waiting = sum(step.tenant == tenant for step in self._waiting)
+        least = self._level - CREDIT
+        return max(self._used.get(tenant, least), least) + running + ASKED * waiting
 
     def _next(self, now: float) -> Step | None:
-        """The step that may begin: that of the tenant which has used least, also by what is under way."""
-        used = {step.tenant: self._used.get(step.tenant, 0.0) for step in (*self._waiting, *self._running)}
-        for step in self._running:
-            if now - step.begun < PATIENCE:
-                return None
-            used[step.tenant] += now - step.begun
-        first = min(self._waiting, key=lambda step: used[step.tenant])
-        return None if any(used[step.tenant] <= used[first.tenant] for step in self._running) else first
+        """The step that may begin, if any may."""
+        if any(now - step.begun < PATIENCE for step in self._running):
+            return None
+        tenants = {step.tenant for step in (*self._waiting, *self._running)}
+        stands = {tenant: self._stands(tenant, now) for tenant in tenants}
+        first = min(self._waiting, key=lambda step: stands[step.tenant])
+        return None if any(stands[step.tenant] <= stands[first.tenant] for step in self._running) else first
 
-    def _decay(self) -> float:
-        now = self._clock()
-        factor = 0.5 ** ((now - self._at) / HALF_LIFE)
-        if factor < 0.99:
-            self._used = {name: used * factor for name, used in self._used.items() if used * factor > 1e-6}
-            self._seen = {name: at for name, at in self._seen.items() if now - at < ACTIVE}
-            self._at = now
-        return now
+    def _join(self, tenant: str) -> None:
+        """Let a tenant start from where those who are there stand."""
+        there = {step.tenant for step in (*self._waiting, *self._running)}
+        if there:
+            self._level = max(self._level, min(self._used.get(name, 0.0) for name in there))
+        now = self._seen[tenant] = self._clock()
+        if tenant in there:
+            return
+        least = self._level - CREDIT
+        # Whoever is forgotten here would be lifted to the same place.
+        self._used = {name: used for name, used in self._used.items() if used > least or name in there}
+        self._used[tenant] = max(self._used.get(tenant, least), least)
+        self._seen = {name: at for name, at in self._seen.items() if now - at < ACTIVE}
