@@ -6,8 +6,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sfumato.arrays import as_vectors, check_rows, finite_number, row_blocks, whole_number
+from sfumato.arrays import as_vectors, check_rows, row_blocks
 from sfumato.errors import InputError, ParameterError, VectorError
+from sfumato.numbers import finite_number, whole_number
 
 ROWS = np.array([[3.0, 4.0], [0.0, 1.0], [1.0, 0.0]]) / 5.0
 

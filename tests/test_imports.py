@@ -33,6 +33,8 @@ HEAVY = (
 ORDER = [
     "version",
     "errors",
+    "types",
+    "numbers",
     "composing",
     "devices",
     "files",

@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.errors import InputError, ParameterError, VectorError
-
-FloatArray = NDArray[np.float32] | NDArray[np.float64]
+from sfumato.errors import InputError, VectorError
+from sfumato.types import FloatArray
 
 NORM_TOLERANCE = 1e-3
 """Vectors normalised in half precision may exceed their bound by this share."""
@@ -166,26 +165,3 @@ def one_each(names: Sequence[str], count: int, what: str) -> list[str]:
             f"There must be one {what} a vector. Found {len(names)} {what}s and {count} vectors."
         )
     return list(names)
-
-
-def finite_number(value: Any, name: str, low: float, high: float) -> float:
-    """Return `value` as a float inside [low, high], or refuse it by name."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-        raise ParameterError(
-            f"`{name}` must be a number in [{low:g}, {high:g}]. Found {type(value).__name__}."
-        )
-    number = float(value)
-    if not low <= number <= high:
-        raise ParameterError(f"`{name}` must be in [{low:g}, {high:g}]. Found {number:g}.")
-    return number
-
-
-def whole_number(value: Any, name: str, low: int, high: int) -> int:
-    """Return `value` as an int inside [low, high], or refuse it by name."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise ParameterError(
-            f"`{name}` must be a whole number in [{low}, {high}]. Found {type(value).__name__}."
-        )
-    if not low <= int(value) <= high:
-        raise ParameterError(f"`{name}` must be in [{low}, {high}]. Found {int(value)}.")
-    return int(value)

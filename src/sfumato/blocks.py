@@ -6,8 +6,8 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from sfumato.arrays import whole_number
 from sfumato.errors import ParameterError
+from sfumato.numbers import whole_number
 from sfumato.workspace import Workspace
 
 BLOCK_ELEMENTS = 1 << 18

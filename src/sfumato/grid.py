@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import ParameterError
-from sfumato.sampling import Floats
+from sfumato.types import Floats
 
 STEPS_PER_SD = 1024
 """At least this many grid steps to a standard deviation of the noise."""

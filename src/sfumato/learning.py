@@ -9,7 +9,6 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.arrays import finite_number, whole_number
 from sfumato.concepts.concept import Concept
 from sfumato.concepts.neutral import MOST_COPIES
 from sfumato.concepts.pairs import Pairs, build_pairs
@@ -17,11 +16,12 @@ from sfumato.embedders import load_embedder
 from sfumato.embedders.base import Embedder
 from sfumato.errors import InputError, ParameterError
 from sfumato.mechanisms import Mahalanobis
+from sfumato.numbers import finite_number, whole_number
 from sfumato.protector import NEUTRAL_COPIES, Protector, RowSpans
-from sfumato.sampling import Floats
 from sfumato.sensitivity import Background, Ellipsoid, EllipsoidLearner, Mask
 from sfumato.sensitivity.ellipsoid import EllipsoidKind, differences
 from sfumato.sensitivity.shipped import shipped_background
+from sfumato.types import Floats
 
 LearnShape = Literal["ellipsoid", "mask"]
 Source = Literal["public", "synthetic", "private", "unknown"]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sfumato.accounting import Guarantee, Ledger, Secret, Spend, Sticky
 from sfumato.accounting.identity import VERSION, of_vectors
 from sfumato.accounting.sticky import canonical
-from sfumato.arrays import FloatArray, as_vectors, masked_rows, one_each, whole_number
+from sfumato.arrays import as_vectors, masked_rows, one_each
 from sfumato.concepts.base import Check
 from sfumato.concepts.concept import Concept
 from sfumato.concepts.neutral import MOST_COPIES, Mention, spread, without_overlaps
@@ -22,11 +22,12 @@ from sfumato.embedders import load_embedder
 from sfumato.embedders.base import Embedder, OnBatch
 from sfumato.errors import InputError, ParameterError
 from sfumato.mechanisms import Mechanism
+from sfumato.numbers import whole_number
 from sfumato.preparing import Copies, Prepared
 from sfumato.promise import promised
 from sfumato.randomness import resolve
-from sfumato.sampling import Floats
 from sfumato.sensitivity import Background
+from sfumato.types import FloatArray, Floats
 
 Role = Literal["document", "query"]
 RowSpans = Sequence[Sequence[tuple[int, int, str]]]

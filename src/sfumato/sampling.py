@@ -10,12 +10,10 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.errors import RandomnessError
 from sfumato.randomness import Draws, Words
-
-Floats = NDArray[np.float64]
+from sfumato.types import Floats
 
 _TO_UNIT = 2.0**-63
 _MOST_ROUNDS = 1000

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from sfumato import artifacts
 from sfumato.accounting import Ledger, Secret
-from sfumato.arrays import finite_number, whole_number
 from sfumato.concepts.concept import Concept
 from sfumato.concepts.neutral import MOST_COPIES
 from sfumato.embedders.base import Embedder
@@ -20,6 +19,7 @@ from sfumato.errors import ArtifactError
 from sfumato.files import PathLike
 from sfumato.mechanisms import MECHANISMS, Mechanism
 from sfumato.mechanisms.base import LARGEST_DIM
+from sfumato.numbers import finite_number, whole_number
 from sfumato.protector import Protector
 from sfumato.sensitivity import Background, Dense
 from sfumato.version import __version__

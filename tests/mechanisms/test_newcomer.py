@@ -16,7 +16,6 @@ from tests.contracts.mechanism_cases import unit_vectors
 
 import sfumato
 from sfumato.accounting import Guarantee, Secret
-from sfumato.arrays import FloatArray, finite_number
 from sfumato.attacks.likelihood import likelihood
 from sfumato.auditing import AuditSettings, audit, settings
 from sfumato.benchmarks import bench
@@ -30,13 +29,15 @@ from sfumato.mechanisms.base import EPSILON_RANGE, SLACK, add_noise
 from sfumato.mechanisms.ellipse import Ellipse
 from sfumato.mechanisms.laplace import laplace_scale
 from sfumato.mechanisms.moments import chi_mean, coloured_norm_mean, laplace_log_constant
+from sfumato.numbers import finite_number
 from sfumato.protector import Protector
 from sfumato.randomness import Draws, InsecureSeedWarning
 from sfumato.records import DISEASES, make_records
 from sfumato.registry import Entry
-from sfumato.sampling import Floats, normals
+from sfumato.sampling import normals
 from sfumato.saving import load_protector, save_protector
 from sfumato.sensitivity import Background
+from sfumato.types import FloatArray, Floats
 from sfumato.verification import verify
 
 DIM = 64

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.arrays import as_vectors, whole_number
+from sfumato.arrays import as_vectors
 from sfumato.embedders.base import OnBatch
 from sfumato.embedders.texts import checked_texts, unit_rows
 from sfumato.errors import ParameterError, VectorError
+from sfumato.numbers import whole_number
 
 _BATCH = 64
 

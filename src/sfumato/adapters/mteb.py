@@ -24,7 +24,7 @@ from sfumato.evaluation.defence import Defence, QueryMode
 from sfumato.evaluation.similarity import pair_cosines
 from sfumato.protector import Protector
 from sfumato.randomness import generator
-from sfumato.sampling import Floats
+from sfumato.types import Floats
 
 EXACT = "ndcg_at_10_exact"
 """nDCG@10 before mteb rounds it to 5 digits."""

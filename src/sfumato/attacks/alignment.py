@@ -21,19 +21,9 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 
 from sfumato import artifacts
-from sfumato.arrays import as_vectors, finite_number, whole_number
+from sfumato.arrays import as_vectors
 from sfumato.artifacts import PathLike
-from sfumato.attacks.base import (
-    Attack,
-    Control,
-    Embeds,
-    Inverter,
-    OnStep,
-    Recovered,
-    Vectors,
-    checked,
-    held_back,
-)
+from sfumato.attacks.base import Attack, Control, Embeds, Inverter, OnStep, Recovered, checked, held_back
 from sfumato.attacks.hf_library import Library, unit
 from sfumato.attacks.leastsquares import (
     RIDGES,
@@ -50,9 +40,10 @@ from sfumato.attacks.victim import Tensors
 from sfumato.embedders import load_embedder
 from sfumato.errors import ArtifactError, InputError, ParameterError
 from sfumato.mechanisms import Mechanism
+from sfumato.numbers import finite_number, whole_number
 from sfumato.protector import Protector
 from sfumato.randomness import generator
-from sfumato.sampling import Floats
+from sfumato.types import Floats, Vectors
 
 __all__ = ["AlignedReader", "Alignment", "Library"]
 

@@ -13,10 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.arrays import as_vectors, whole_number
-from sfumato.attacks.base import Inverter, Recovered, Vectors
+from sfumato.arrays import as_vectors
+from sfumato.attacks.base import Inverter, Recovered
 from sfumato.attacks.scores import Score
 from sfumato.errors import InputError
+from sfumato.numbers import whole_number
+from sfumato.types import Vectors
 
 Releases = NDArray[Any] | Sequence[Any] | Callable[[], Any]
 """`(k, n, d)` releases, or what makes one more release of the same n texts at every call."""

@@ -17,8 +17,8 @@ from sfumato.errors import InputError
 from sfumato.mechanisms import Mechanism
 from sfumato.protector import Protector
 from sfumato.randomness import InsecureSeedWarning, Source, generator
+from sfumato.types import Vectors
 
-Vectors = NDArray[np.float32]
 Release = Callable[[Vectors], Vectors]
 """Clean vectors in, one fresh release of each out; a tensor on a device gives one there."""
 OnStep = Callable[[str, float], object]

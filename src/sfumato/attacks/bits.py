@@ -13,14 +13,16 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from sfumato import artifacts
-from sfumato.arrays import as_vectors, whole_number
+from sfumato.arrays import as_vectors
 from sfumato.artifacts import PathLike
-from sfumato.attacks.base import Attack, Control, Inverter, OnStep, Recovered, Vectors, checked
+from sfumato.attacks.base import Attack, Control, Inverter, OnStep, Recovered, checked
 from sfumato.attacks.victim import pack_texts, unpack_texts
 from sfumato.errors import ArtifactError, InputError
 from sfumato.mechanisms import Mechanism
+from sfumato.numbers import whole_number
 from sfumato.protector import Protector
 from sfumato.randomness import generator
+from sfumato.types import Vectors
 from sfumato.verification.bits import identified, identify
 
 _CONTROL_ROWS = 50

@@ -12,14 +12,7 @@ from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
-from sfumato.arrays import finite_number, whole_number
-from sfumato.attacks.base import (
-    Attack,
-    Embeds,
-    OnStep,
-    Vectors,
-    checked,
-)
+from sfumato.attacks.base import Attack, Embeds, OnStep, checked
 from sfumato.attacks.lesson import Job, Lesson, split_texts, train_all
 from sfumato.attacks.likelihood import embeds_neutral
 from sfumato.attacks.perceptron import Inputs, Schedule
@@ -28,8 +21,10 @@ from sfumato.attacks.vocabulary import Vocabulary
 from sfumato.concepts.concept import Concept
 from sfumato.errors import InputError, ParameterError
 from sfumato.mechanisms import Mechanism
+from sfumato.numbers import finite_number, whole_number
 from sfumato.protector import Protector
 from sfumato.randomness import generator
+from sfumato.types import Vectors
 
 _SMALLEST = 10
 

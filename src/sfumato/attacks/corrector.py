@@ -10,8 +10,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import torch
 
-from sfumato.arrays import finite_number, whole_number
-from sfumato.attacks.base import Embeds, OnStep, Vectors, checked, fresh_releases, held_back
+from sfumato.attacks.base import Embeds, OnStep, checked, fresh_releases, held_back
 from sfumato.attacks.decoder import Decoder
 from sfumato.attacks.generate import write
 from sfumato.attacks.hf_training import seeded
@@ -25,8 +24,10 @@ from sfumato.devices import chosen_device
 from sfumato.embedders import load_embedder
 from sfumato.errors import InputError
 from sfumato.mechanisms import Mechanism
+from sfumato.numbers import finite_number, whole_number
 from sfumato.protector import Protector
 from sfumato.randomness import generator
+from sfumato.types import Vectors
 
 _HEATS = (0.0, 0.5, 0.8, 1.0)
 _CHUNK = 256

@@ -9,8 +9,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import torch
 
-from sfumato.arrays import finite_number, whole_number
-from sfumato.attacks.base import Attack, OnStep, Vectors, checked, fresh_releases, held_back
+from sfumato.attacks.base import Attack, OnStep, checked, fresh_releases, held_back
 from sfumato.attacks.hf_training import seeded
 from sfumato.attacks.network import Network, Sizes
 from sfumato.attacks.placed import rows_on
@@ -21,8 +20,10 @@ from sfumato.attacks.writing import Pupil, start_bag
 from sfumato.devices import chosen_device
 from sfumato.errors import InputError
 from sfumato.mechanisms import Mechanism
+from sfumato.numbers import finite_number, whole_number
 from sfumato.protector import Protector
 from sfumato.randomness import generator
+from sfumato.types import Vectors
 
 
 @dataclass(frozen=True, kw_only=True)

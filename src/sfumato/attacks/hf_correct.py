@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.attacks.base import Vectors
 from sfumato.attacks.search import EXACT
+from sfumato.types import Vectors
 
 Tokens = list[int]
 

@@ -11,10 +11,10 @@ from scipy.special import logsumexp
 from sfumato import artifacts
 from sfumato.arrays import as_vectors, row_blocks
 from sfumato.artifacts import PathLike
-from sfumato.attacks.base import Inverter, Recovered, Vectors, checked
+from sfumato.attacks.base import Inverter, Recovered, checked
 from sfumato.attacks.victim import pack_texts, unpack_texts
 from sfumato.errors import ArtifactError, InputError
-from sfumato.sampling import Floats
+from sfumato.types import Floats, Vectors
 
 _CELLS = 1 << 22
 """Pairs of a vector and a text weighed at a time."""

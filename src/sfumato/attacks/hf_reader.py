@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sfumato import artifacts
 from sfumato.arrays import as_vectors
 from sfumato.artifacts import PathLike
-from sfumato.attacks.base import Control, Embeds, Inverter, Recovered, Vectors
+from sfumato.attacks.base import Control, Embeds, Inverter, Recovered
 from sfumato.attacks.hf_correct import Corrections, Guess
 from sfumato.attacks.hf_pieces import Pieces
 from sfumato.attacks.hf_t5 import VectorT5, describe_t5, make_t5
@@ -24,6 +24,7 @@ from sfumato.devices import chosen_device
 from sfumato.embedders import load_embedder
 from sfumato.errors import ArtifactError, InputError
 from sfumato.protector import Protector
+from sfumato.types import Vectors
 
 _CONTROL_ROWS = 200
 _READ_ROWS = 64

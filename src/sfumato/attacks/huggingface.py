@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 
 from sfumato import artifacts
-from sfumato.arrays import as_vectors, finite_number, whole_number
+from sfumato.arrays import as_vectors
 from sfumato.artifacts import PathLike
 from sfumato.attacks.base import (
     Attack,
@@ -23,7 +23,6 @@ from sfumato.attacks.base import (
     Inverter,
     OnStep,
     Recovered,
-    Vectors,
     checked,
     fresh_releases,
     held_back,
@@ -46,7 +45,9 @@ from sfumato.attacks.scores import token_f1
 from sfumato.devices import chosen_device
 from sfumato.errors import ArtifactError, InputError, ParameterError
 from sfumato.mechanisms import Mechanism
+from sfumato.numbers import finite_number, whole_number
 from sfumato.protector import Protector
+from sfumato.types import Vectors
 
 _CONTROL_ROWS = 200
 _READ_ROWS = 64

@@ -27,7 +27,7 @@ from sfumato.errors import ArtifactError, InputError, ParameterError
 from sfumato.mechanisms import Mechanism
 from sfumato.protector import Protector
 from sfumato.randomness import generator
-from sfumato.sampling import Floats
+from sfumato.types import Floats
 
 LISTED = 10
 """How many of the candidates a row names."""

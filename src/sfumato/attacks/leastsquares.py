@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.attacks.base import Vectors, fresh_releases
+from sfumato.attacks.base import fresh_releases
 from sfumato.attacks.likelihood import Victim
 from sfumato.errors import InputError
 from sfumato.mechanisms import Mechanism
-from sfumato.sampling import Floats
 from sfumato.sensitivity import Background
+from sfumato.types import Floats, Vectors
 
 RIDGES = tuple(10.0**power for power in range(-8, 3))
 """Tried when none is given, as shares of the inputs' mean variance in a direction."""

@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.attacks.base import Control, OnStep, Vectors, fresh_releases
+from sfumato.attacks.base import Control, OnStep, fresh_releases
 from sfumato.attacks.likelihood import Victim
 from sfumato.attacks.perceptron import Perceptron, Schedule, train
 from sfumato.attacks.reader import TokenReader, platt
 from sfumato.attacks.scores import ranked, top_share
 from sfumato.attacks.vocabulary import Vocabulary
 from sfumato.concepts.duplicates import near_duplicates, split
+from sfumato.types import Vectors
 
 _DRAWS = 2
 _SIDE_BY_SIDE = 2

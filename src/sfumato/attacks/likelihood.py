@@ -24,8 +24,8 @@ from sfumato.mechanisms import Mechanism
 from sfumato.mechanisms.angles import unit
 from sfumato.mechanisms.ellipse import Ellipse
 from sfumato.protector import Protector
-from sfumato.sampling import Floats
 from sfumato.sensitivity import Background
+from sfumato.types import Floats
 
 Victim = Mechanism | Protector | None
 Likelihood = Callable[[Floats, Floats], Floats]

@@ -16,17 +16,18 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from sfumato import artifacts
-from sfumato.arrays import as_vectors, whole_number
+from sfumato.arrays import as_vectors
 from sfumato.artifacts import PathLike
-from sfumato.attacks.base import Attack, Control, Inverter, OnStep, Recovered, Vectors, checked
+from sfumato.attacks.base import Attack, Control, Inverter, OnStep, Recovered, checked
 from sfumato.attacks.likelihood import Victim, checked_pair, likelihood
 from sfumato.attacks.scores import Figure, mean, random_order, ranks, top
 from sfumato.attacks.victim import pack_texts, pack_victim, unpack_texts, unpack_victim
 from sfumato.errors import ArtifactError, InputError
 from sfumato.mechanisms import Mechanism
+from sfumato.numbers import whole_number
 from sfumato.protector import Protector
 from sfumato.randomness import generator
-from sfumato.sampling import Floats
+from sfumato.types import Floats, Vectors
 
 _CELLS = 1 << 21
 """Pairs of a release and a known text weighed at a time."""

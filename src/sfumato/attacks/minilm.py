@@ -10,8 +10,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from sfumato.arrays import finite_number, whole_number
-from sfumato.attacks.base import Attack, OnStep, Vectors, checked, fresh_releases, held_back
+from sfumato.attacks.base import Attack, OnStep, checked, fresh_releases, held_back
 from sfumato.attacks.hf_training import seeded
 from sfumato.attacks.placed import rows_on
 from sfumato.attacks.search import Search
@@ -22,8 +21,10 @@ from sfumato.devices import chosen_device
 from sfumato.embedders import load_embedder
 from sfumato.errors import InputError
 from sfumato.mechanisms import Mechanism
+from sfumato.numbers import finite_number, whole_number
 from sfumato.protector import Protector
 from sfumato.randomness import generator
+from sfumato.types import Vectors
 
 PACKAGE = "sfumato_minilm_inverter"
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sfumato.attacks.base import Release
 from sfumato.errors import ArtifactError
 from sfumato.randomness import generator
-from sfumato.sampling import Floats
+from sfumato.types import Floats
 
 Matrix = NDArray[np.float32]
 Layer = tuple[Matrix, Matrix]

@@ -10,11 +10,12 @@ import torch
 
 from sfumato import gpu
 from sfumato.arrays import as_vectors, tensor_rows
-from sfumato.attacks.base import Vectors, as_many, release_array
+from sfumato.attacks.base import as_many, release_array
 from sfumato.devices import chosen_device
 from sfumato.errors import ParameterError
 from sfumato.mechanisms import Mechanism
 from sfumato.protector import Protector
+from sfumato.types import Vectors
 
 Tensor = Any
 

@@ -17,7 +17,7 @@ from sfumato.attacks.base import Control, Inverter, Recovered
 from sfumato.attacks.perceptron import Perceptron
 from sfumato.attacks.scores import ranked
 from sfumato.errors import ArtifactError, VectorError
-from sfumato.sampling import Floats
+from sfumato.types import Floats
 
 LISTED = 10
 """How many terms a row names in `recover`."""

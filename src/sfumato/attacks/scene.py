@@ -22,13 +22,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.attacks.base import Attack, Inverter, OnStep, Recovered, Vectors
+from sfumato.attacks.base import Attack, Inverter, OnStep, Recovered
 from sfumato.attacks.lesson import split_texts
 from sfumato.attacks.likelihood import Victim, embeds_neutral
 from sfumato.errors import InputError
 from sfumato.mechanisms import Mechanism
 from sfumato.protector import Protector
 from sfumato.randomness import InsecureSeedWarning, Source, generator
+from sfumato.types import Vectors
 
 _VICTIM_SEED = 7_919_000_003
 """Keeps the victim's noise apart from that of the attacker's training, which counts from the same seed."""

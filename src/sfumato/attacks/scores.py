@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.arrays import as_vectors, finite_number, whole_number
+from sfumato.arrays import as_vectors
 from sfumato.errors import InputError
+from sfumato.numbers import finite_number, whole_number
 from sfumato.randomness import generator
-from sfumato.sampling import Floats
+from sfumato.types import Floats
 
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 

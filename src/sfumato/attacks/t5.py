@@ -14,16 +14,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from sfumato.arrays import finite_number, whole_number
-from sfumato.attacks.base import (
-    Attack,
-    Embeds,
-    OnStep,
-    Vectors,
-    checked,
-    fresh_releases,
-    held_back,
-)
+from sfumato.attacks.base import Attack, Embeds, OnStep, checked, fresh_releases, held_back
 from sfumato.attacks.hf_models import Local, find_model, load_tokenizer, load_weights
 from sfumato.attacks.hf_pieces import Pieces, padded
 from sfumato.attacks.hf_reader import T5Reader
@@ -34,7 +25,9 @@ from sfumato.devices import chosen_device
 from sfumato.embedders import load_embedder
 from sfumato.errors import InputError, ParameterError
 from sfumato.mechanisms import Mechanism
+from sfumato.numbers import finite_number, whole_number
 from sfumato.protector import Protector
+from sfumato.types import Vectors
 
 __all__ = ["T5Corrector", "T5Reader"]
 

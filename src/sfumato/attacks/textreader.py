@@ -14,7 +14,7 @@ from sfumato import artifacts
 from sfumato.arrays import as_vectors
 from sfumato.artifacts import PathLike
 from sfumato.attacks import placed
-from sfumato.attacks.base import Control, Embeds, Inverter, Recovered, Vectors
+from sfumato.attacks.base import Control, Embeds, Inverter, Recovered
 from sfumato.attacks.generate import Specials
 from sfumato.attacks.hf_reader import without_noise
 from sfumato.attacks.hf_training import autocast
@@ -28,6 +28,7 @@ from sfumato.attacks.wordpieces import Wordpieces
 from sfumato.devices import chosen_device
 from sfumato.embedders import load_embedder
 from sfumato.errors import ArtifactError, InputError
+from sfumato.types import Vectors
 
 GREEDY = Search(steps=0, beam=1, first=1)
 _ROWS = 64

@@ -12,11 +12,12 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from sfumato.arrays import as_vectors, whole_number
+from sfumato.arrays import as_vectors
 from sfumato.attacks.reader import TokenReader
 from sfumato.errors import InputError, MissingPackageError, ParameterError
-from sfumato.sampling import Floats
+from sfumato.numbers import whole_number
 from sfumato.sensitivity import Mask
+from sfumato.types import Floats
 
 Method = Literal["integrated-gradients", "gradient"]
 _ROWS = 1024

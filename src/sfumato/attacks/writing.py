@@ -11,11 +11,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from sfumato.attacks.base import OnStep, Vectors
+from sfumato.attacks.base import OnStep
 from sfumato.attacks.network import Network
 from sfumato.attacks.textreader import unit
 from sfumato.attacks.training import Batch, Trainer, trapezoid
 from sfumato.attacks.wordpieces import Tokens
+from sfumato.types import Vectors
 
 Batches = Callable[[np.random.Generator], Iterator[Batch]]
 """One epoch of batches, in an order of its own."""

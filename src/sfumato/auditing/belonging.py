@@ -7,11 +7,11 @@ import math
 import numpy as np
 from scipy.stats import binomtest
 
-from sfumato.auditing.material import Material, Rows, Vectors
+from sfumato.auditing.material import Material
 from sfumato.auditing.verdict import percent
 from sfumato.evaluation.cosines import unit_rows
 from sfumato.randomness import generator
-from sfumato.sampling import Floats
+from sfumato.types import Floats, Rows, Vectors
 
 _ASKED, _OTHERS, _COMPARED, _SHUFFLES = 400, 20_000, 300, 200
 _ALPHA = 1e-4

@@ -7,13 +7,14 @@ from collections import Counter
 import numpy as np
 
 from sfumato.attacks.informed import Informed
-from sfumato.auditing.material import Material, Rows, Vectors
+from sfumato.auditing.material import Material
 from sfumato.auditing.rows import AttackRow, LeftOut, row_of
 from sfumato.auditing.settings import Suite
 from sfumato.auditing.target import FixedTarget, Target, Victim
 from sfumato.concepts.concept import Concept
 from sfumato.evaluation.privacy import Hits, count_leaked, count_prior
 from sfumato.randomness import generator
+from sfumato.types import Rows, Vectors
 
 NAME = "informed"
 QUESTION = "Knowing the text but for the term: which term was it?"

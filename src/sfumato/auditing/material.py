@@ -21,9 +21,7 @@ from sfumato.evaluation.bootstrap import Resampling
 from sfumato.evaluation.privacy import Hits, count_prior
 from sfumato.protector import RowSpans
 from sfumato.randomness import generator
-
-Vectors = NDArray[np.float32]
-Rows = NDArray[np.intp]
+from sfumato.types import Rows, Vectors
 
 TEST_SHARE = 0.4
 LEAST = 20

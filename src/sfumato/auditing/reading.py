@@ -9,12 +9,13 @@ from typing import Any, Literal
 from sfumato.attacks import ATTACKS
 from sfumato.attacks.base import Embeds
 from sfumato.attacks.running import make_attack, settings_of
-from sfumato.auditing.material import Material, Vectors
+from sfumato.auditing.material import Material
 from sfumato.auditing.rows import LeftOut
 from sfumato.auditing.settings import Suite
 from sfumato.auditing.target import Target, Victim
 from sfumato.evaluation.leakage import Leakage, measure_leakage
 from sfumato.evaluation.privacy import Hits, count_leaked
+from sfumato.types import Vectors
 
 Guesses = Sequence[str] | Sequence[Sequence[str]]
 """A text a row, or terms with the likeliest first."""

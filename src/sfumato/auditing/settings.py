@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, get_args
 
-from sfumato.arrays import finite_number, whole_number
 from sfumato.auditing.verdict import Limits
 from sfumato.errors import ParameterError
+from sfumato.numbers import finite_number, whole_number
 
 SuiteName = Literal["quick", "full"]
 

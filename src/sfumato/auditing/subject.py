@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.arrays import as_vectors
-from sfumato.auditing.material import Material, Vectors, gather, remembered
+from sfumato.auditing.material import Material, gather, remembered
 from sfumato.auditing.once import Once
 from sfumato.auditing.settings import Suite
 from sfumato.auditing.target import DefenceTarget, FixedTarget, Target
@@ -21,6 +21,7 @@ from sfumato.embedders.texts import checked_texts
 from sfumato.errors import InputError
 from sfumato.evaluation.defence import Defence
 from sfumato.protector import Protector, RowSpans
+from sfumato.types import Vectors
 
 Gold = Searches | ScoredPairs
 DEFAULT_EMBEDDER = "minilm"

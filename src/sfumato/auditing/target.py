@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.accounting import Guarantee
-from sfumato.auditing.material import Material, Rows, Vectors
+from sfumato.auditing.material import Material
 from sfumato.errors import InputError
 from sfumato.evaluation.defence import Defence
 from sfumato.mechanisms import Mechanism
 from sfumato.protector import Protector, RowSpans
 from sfumato.randomness import InsecureSeedWarning, Source
+from sfumato.types import Rows, Vectors
 
 Victim = Mechanism | Protector | None
 

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.auditing.material import Material, Vectors
+from sfumato.auditing.material import Material
 from sfumato.auditing.target import Target
 from sfumato.errors import InputError
 from sfumato.evaluation.cosines import unit_rows
@@ -17,6 +17,7 @@ from sfumato.evaluation.retrieval import Retrieval, retrieve
 from sfumato.evaluation.similarity import sts
 from sfumato.evaluation.utility import Utility, compare_retrieval, compare_sts
 from sfumato.randomness import generator
+from sfumato.types import Vectors
 
 NEAREST = 10
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.arrays import whole_number
 from sfumato.errors import ParameterError
+from sfumato.numbers import whole_number
 
 Clock = Callable[[], float]
 Contender = Callable[[], object]

@@ -17,17 +17,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.arrays import whole_number
 from sfumato.benchmarks.interleave import WALL, Contender, Spread, interleave, plain
 from sfumato.benchmarks.speed import NOISE_RATIO, OnStep, unit_vectors
 from sfumato.mechanisms import MECHANISMS
 from sfumato.mechanisms.base import one_blas_thread
+from sfumato.numbers import whole_number
 from sfumato.randomness import generator
+from sfumato.types import Vectors
 
 OUR_ROWS = 2048
 INSTALL = "pip install 'sfumato[peers]'"
-
-Vectors = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 import sfumato
-from sfumato.arrays import whole_number
 from sfumato.benchmarks.interleave import Spread, plain, spread
+from sfumato.numbers import whole_number
 from sfumato.randomness import generator
 
 WORDS, DIM = 50_000, 300

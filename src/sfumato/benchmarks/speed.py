@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.arrays import whole_number
 from sfumato.benchmarks.imports import ImportTimes, import_times
 from sfumato.benchmarks.interleave import CPU, WALL, Contender, Spread, interleave, plain
 from sfumato.mechanisms import MECHANISMS, Mechanism
+from sfumato.numbers import whole_number
 from sfumato.randomness import RowKeys, generator
 from sfumato.sensitivity.mask import Mask
 from sfumato.sensitivity.shapes import Dense, Factored

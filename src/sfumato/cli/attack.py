@@ -12,7 +12,6 @@ import typer
 from rich.markup import escape
 from rich.progress import Progress
 
-from sfumato.arrays import whole_number
 from sfumato.artifacts import require_free
 from sfumato.attacks.base import Attack, OnStep
 from sfumato.attacks.running import Outcome, make_attack, run_attack, settings_of
@@ -25,6 +24,7 @@ from sfumato.errors import InputError
 from sfumato.evaluation.calibrate import scaled
 from sfumato.inputs import read
 from sfumato.mechanisms import Mechanism
+from sfumato.numbers import whole_number
 from sfumato.protector import Protector
 from sfumato.saving import load_protector
 

@@ -10,7 +10,6 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from sfumato.arrays import whole_number
 from sfumato.auditing import Audit, AuditSettings, audit
 from sfumato.auditing.gold import read_pairs, read_searches
 from sfumato.auditing.reading import Tell
@@ -24,6 +23,7 @@ from sfumato.cli.vectors import Rows
 from sfumato.concepts.concept import Concept
 from sfumato.errors import InputError
 from sfumato.files import write_atomic
+from sfumato.numbers import whole_number
 from sfumato.reference import place_name
 from sfumato.report import audit_page
 from sfumato.report.words import matched_words

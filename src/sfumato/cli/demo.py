@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 import typer
 
-from sfumato.arrays import whole_number
 from sfumato.attacks import ATTACKS
 from sfumato.auditing import AuditSettings, Searches, audit
 from sfumato.auditing.once import Once
@@ -19,6 +18,7 @@ from sfumato.embedders import load_embedder
 from sfumato.embedders.base import Embedder
 from sfumato.files import write_atomic
 from sfumato.learning import LearnSettings, learn
+from sfumato.numbers import whole_number
 from sfumato.protector import Protector
 from sfumato.records import DISEASES, Record, make_records
 from sfumato.report import audit_page

@@ -9,13 +9,13 @@ from typing import Annotated, Any
 
 import typer
 
-from sfumato.arrays import whole_number
 from sfumato.cli.options import AllowRemoteOption, LedgerOption, SecretOption, plain_kind, reference
 from sfumato.cli.output import JsonOption, checked_output, console, progress, results_folder, write_json
 from sfumato.embedders import load_embedder
 from sfumato.errors import InputError
 from sfumato.evaluation.calibrate import Calibrated, calibrate, scaled
 from sfumato.inputs import count, read
+from sfumato.numbers import whole_number
 from sfumato.protector import Protector
 from sfumato.reference import absolute_place
 from sfumato.scale.folder import ReleasedFolder, release_folder

@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sfumato.arrays import whole_number
 from sfumato.concepts.base import Span
 from sfumato.errors import ParameterError
+from sfumato.numbers import whole_number
 
 MOST_COPIES = 1024
 """Most neutral copies of one text."""

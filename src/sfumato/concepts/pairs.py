@@ -10,7 +10,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.arrays import finite_number, whole_number
 from sfumato.concepts.base import Span
 from sfumato.concepts.concept import Concept, surfaces
 from sfumato.concepts.duplicates import near_duplicates, split
@@ -18,6 +17,7 @@ from sfumato.concepts.edits import exchange, put
 from sfumato.concepts.spans import SpanLike
 from sfumato.concepts.swaps import Swap, TermSwap
 from sfumato.errors import InputError, ParameterError
+from sfumato.numbers import finite_number, whole_number
 from sfumato.randomness import generator
 
 Kind = Literal["removal", "substitution", "placeholder"]

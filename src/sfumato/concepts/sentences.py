@@ -13,10 +13,10 @@ from typing import TypeVar
 
 import numpy as np
 
-from sfumato.arrays import whole_number
 from sfumato.concepts import medical, organisations, people, places
 from sfumato.concepts.dictionary import listed
 from sfumato.concepts.vocabulary import TOPICS, Topic
+from sfumato.numbers import whole_number
 from sfumato.randomness import generator
 
 T = TypeVar("T")

@@ -10,9 +10,9 @@ from math import gcd
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.arrays import whole_number
 from sfumato.embedders.base import OnBatch
 from sfumato.embedders.texts import checked_texts, unit_rows
+from sfumato.numbers import whole_number
 
 _BUCKETS = 4096
 _SIZES = (2, 3, 4)

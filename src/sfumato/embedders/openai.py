@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.arrays import finite_number, whole_number
 from sfumato.embedders.base import OnBatch
 from sfumato.embedders.endpoint import EndpointError, Poster
 from sfumato.embedders.remote import OPENAI, checked_address
 from sfumato.embedders.texts import checked_texts, unit_rows
 from sfumato.errors import ParameterError
+from sfumato.numbers import finite_number, whole_number
 
 _CHARACTERS = 200_000
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.arrays import finite_number, whole_number
 from sfumato.errors import InputError, ParameterError
+from sfumato.numbers import finite_number, whole_number
 from sfumato.randomness import generator
-from sfumato.sampling import Floats
+from sfumato.types import Floats
 
 Interval = tuple[float, float]
 """Lower and upper end."""

@@ -9,7 +9,7 @@ import numpy as np
 from sfumato.evaluation.baselines import Baseline, Sample
 from sfumato.evaluation.defence import Defence
 from sfumato.evaluation.transform import Transform
-from sfumato.sampling import Floats
+from sfumato.types import Floats
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,7 @@ import numpy as np
 
 from sfumato.arrays import as_vectors
 from sfumato.errors import VectorError
-from sfumato.sampling import Floats
+from sfumato.types import Floats
 
 AT_ONCE = 1 << 22
 """Cosines held in memory at a time."""

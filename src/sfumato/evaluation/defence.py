@@ -11,15 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.accounting import Guarantee
-from sfumato.arrays import as_vectors, whole_number
+from sfumato.arrays import as_vectors
 from sfumato.embedders.base import Embedder
 from sfumato.errors import InputError, ParameterError
 from sfumato.evaluation.leaked import Undoing
 from sfumato.mechanisms import Identity, Mechanism
+from sfumato.numbers import whole_number
 from sfumato.protector import Protector, RowSpans
 from sfumato.randomness import InsecureSeedWarning, Source, generator
+from sfumato.types import Vectors
 
-Vectors = NDArray[np.float32]
 Rewrite = Callable[[Sequence[str], "RowSpans | None", np.random.Generator], list[str]]
 """Texts, their labelled spans and a generator in, the texts that are embedded instead out."""
 QueryMode = Literal["noisy", "clean", "filtered"]

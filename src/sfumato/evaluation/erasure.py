@@ -14,7 +14,7 @@ from sfumato.errors import InputError
 from sfumato.evaluation.baselines import Baseline, Sample
 from sfumato.evaluation.defence import Defence
 from sfumato.evaluation.transform import Transform
-from sfumato.sampling import Floats
+from sfumato.types import Floats
 
 Label = Literal["presence", "terms"]
 """presence: whether the concept is in the text; terms: which of its terms are."""

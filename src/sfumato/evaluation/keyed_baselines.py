@@ -21,7 +21,7 @@ from sfumato.evaluation.defence import Defence
 from sfumato.evaluation.leaked import Undoing
 from sfumato.evaluation.transform import Function, Transform
 from sfumato.randomness import generator
-from sfumato.sampling import Floats
+from sfumato.types import Floats
 
 _BATCH = 512
 

@@ -11,7 +11,7 @@ import numpy as np
 from sfumato.errors import InputError
 from sfumato.evaluation.bootstrap import Interval, Resampling, percentile_interval, resampled_sums
 from sfumato.evaluation.privacy import Hits, Level, pool
-from sfumato.sampling import Floats
+from sfumato.types import Floats
 
 
 @dataclass(frozen=True, slots=True)

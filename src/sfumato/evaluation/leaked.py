@@ -8,9 +8,10 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.arrays import as_vectors, finite_number
+from sfumato.arrays import as_vectors
 from sfumato.errors import ParameterError, VectorError
-from sfumato.sampling import Floats
+from sfumato.numbers import finite_number
+from sfumato.types import Floats
 
 Undoing = Literal["rotation", "shuffle", "linear"]
 """rotation: an orthogonal map (Procrustes; exact from d pairs without noise); shuffle: a permutation of the

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.arrays import whole_number
 from sfumato.errors import VectorError
 from sfumato.evaluation.cosines import AT_ONCE, checked, unit_rows
-from sfumato.sampling import Floats
+from sfumato.numbers import whole_number
+from sfumato.types import Floats
 
 
 def _nearest(unit: Floats, k: int) -> NDArray[np.intp]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from sfumato.concepts.dictionary import folded
 from sfumato.errors import InputError, ParameterError
-from sfumato.sampling import Floats
+from sfumato.types import Floats
 
 Level = Literal["token", "span"]
 """token: every word of a sensitive term counts by itself; span: a term counts only as a whole."""

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.arrays import as_vectors, finite_number, whole_number
+from sfumato.arrays import as_vectors
 from sfumato.errors import InputError, VectorError
 from sfumato.evaluation.cosines import same_space
-from sfumato.sampling import Floats
+from sfumato.numbers import finite_number, whole_number
+from sfumato.types import Floats
 
 _ROWS = 1 << 13
 

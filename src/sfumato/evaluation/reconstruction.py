@@ -12,7 +12,7 @@ from sfumato.attacks.scores import exact_match, token_f1
 from sfumato.errors import InputError, MissingPackageError
 from sfumato.evaluation.bootstrap import Interval, Resampling, percentile_interval, resampled_sums
 from sfumato.evaluation.similarity import pair_cosines
-from sfumato.sampling import Floats
+from sfumato.types import Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -12,16 +12,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sfumato.arrays import whole_number
 from sfumato.errors import InputError
 from sfumato.evaluation.cosines import AT_ONCE, same_space, unit_blocks, unit_rows
-from sfumato.sampling import Floats
+from sfumato.numbers import whole_number
+from sfumato.types import Floats, Rows
 
 Judgements = Sequence[Mapping[int, float]]
 """For each query, the gain of each relevant document by its row."""
-Rows = NDArray[np.intp]
 
 _TIE = 1e-12
 _PAIRS = 512

@@ -9,7 +9,7 @@ import numpy as np
 
 from sfumato.errors import InputError, VectorError
 from sfumato.evaluation.cosines import same_space, unit_rows
-from sfumato.sampling import Floats
+from sfumato.types import Floats
 
 DIGITS = 12
 """Cosines are compared to this many digits."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.arrays import whole_number
+from sfumato.numbers import whole_number
 from sfumato.randomness import generator
 from sfumato.sensitivity import Mask
 

@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.accounting.guarantee import Guarantee
-from sfumato.arrays import FloatArray
 from sfumato.errors import ParameterError, VectorError
 from sfumato.mechanisms import Mechanism
 from sfumato.randomness import Draws
-from sfumato.sampling import Floats
+from sfumato.types import FloatArray, Floats
 
 ROUNDING = 1e-3
 """How far two embeddings of one text may lie apart."""

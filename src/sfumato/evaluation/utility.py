@@ -11,7 +11,7 @@ from sfumato.errors import InputError
 from sfumato.evaluation.bootstrap import Interval, Resampling, percentile_interval, resampled_sums
 from sfumato.evaluation.retrieval import Retrieval
 from sfumato.evaluation.similarity import Similarity, correlation
-from sfumato.sampling import Floats
+from sfumato.types import Floats
 
 
 @dataclass(frozen=True, slots=True)

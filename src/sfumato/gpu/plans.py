@@ -17,8 +17,8 @@ from sfumato.gpu.streams import Streams
 from sfumato.mechanisms import Gaussian, Laplace, Mahalanobis, Mechanism, Polar, Projection, Purkayastha
 from sfumato.mechanisms.polar import _law as polar_law
 from sfumato.mechanisms.purkayastha import _law as purkayastha_law
-from sfumato.sampling import Floats
 from sfumato.sensitivity.shapes import Dense, Diagonal, Factored
+from sfumato.types import Floats
 
 Tensor = Any
 _STRIPE = 256

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.arrays import FloatArray
 from sfumato.randomness import Draws
-from sfumato.sampling import Floats, normals, rejection_rounds, unit_interval
+from sfumato.sampling import normals, rejection_rounds, unit_interval
+from sfumato.types import FloatArray, Floats
 
 _CELLS = 4096
 _TAIL_CELLS = 64

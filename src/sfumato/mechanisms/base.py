@@ -15,13 +15,14 @@ from numpy.typing import NDArray
 
 from sfumato import blocks, grid
 from sfumato.accounting.guarantee import Guarantee, Substitutions
-from sfumato.arrays import FloatArray, as_vectors, check_rows, finite_number
+from sfumato.arrays import as_vectors, check_rows
 from sfumato.artifacts import canonical_json
 from sfumato.errors import ParameterError, VectorError
 from sfumato.mechanisms.calibration import solve
 from sfumato.mechanisms.ellipse import Ellipse
+from sfumato.numbers import finite_number
 from sfumato.randomness import NOISE_VERSION, Draws, resolve
-from sfumato.sampling import Floats
+from sfumato.types import FloatArray, Floats
 from sfumato.workspace import Workspace
 
 M = TypeVar("M", bound="Mechanism")

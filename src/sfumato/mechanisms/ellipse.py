@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.sampling import Floats
+from sfumato.types import Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)

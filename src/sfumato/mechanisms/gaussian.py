@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 
 from sfumato.accounting.guarantee import Guarantee
-from sfumato.arrays import NORM_TOLERANCE, FloatArray, finite_number
+from sfumato.arrays import NORM_TOLERANCE
 from sfumato.mechanisms.base import EPSILON_RANGE, MAX_NORM_RANGE, SLACK, Mechanism, add_noise
 from sfumato.mechanisms.ellipse import Ellipse
 from sfumato.mechanisms.moments import chi_mean
+from sfumato.numbers import finite_number
 from sfumato.randomness import Draws
-from sfumato.sampling import Floats, normals
+from sfumato.sampling import normals
+from sfumato.types import FloatArray, Floats
 
 SIGMA_RANGE = (1e-6, 1e6)
 

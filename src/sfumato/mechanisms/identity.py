@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.accounting.guarantee import Guarantee
-from sfumato.arrays import FloatArray
 from sfumato.errors import ParameterError
 from sfumato.mechanisms.base import Mechanism
 from sfumato.randomness import Draws
-from sfumato.sampling import Floats
+from sfumato.types import FloatArray, Floats
 
 
 class Identity(Mechanism):

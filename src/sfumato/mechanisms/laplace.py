@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from sfumato.accounting.guarantee import Guarantee
-from sfumato.arrays import FloatArray, finite_number
 from sfumato.mechanisms.base import EPSILON_RANGE, SLACK, Mechanism, add_noise
 from sfumato.mechanisms.ellipse import Ellipse
 from sfumato.mechanisms.moments import laplace_log_constant
+from sfumato.numbers import finite_number
 from sfumato.randomness import Draws
-from sfumato.sampling import Floats, gammas, normals
+from sfumato.sampling import gammas, normals
+from sfumato.types import FloatArray, Floats
 
 
 def laplace_scale(draws: Draws, dim: int, epsilon: float) -> Floats:

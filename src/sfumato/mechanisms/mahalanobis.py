@@ -11,17 +11,17 @@ from numpy.typing import NDArray
 
 from sfumato import grid
 from sfumato.accounting.guarantee import Guarantee, Substitutions
-from sfumato.arrays import FloatArray, finite_number
 from sfumato.errors import ParameterError
 from sfumato.mechanisms.base import EPSILON_RANGE, SLACK, Mechanism, add_noise
 from sfumato.mechanisms.ellipse import Ellipse
 from sfumato.mechanisms.laplace import laplace_scale
 from sfumato.mechanisms.moments import chi_mean, coloured_norm_mean, laplace_log_constant
+from sfumato.numbers import finite_number
 from sfumato.randomness import Draws
-from sfumato.sampling import Floats
 from sfumato.sensitivity.ellipsoid import Ellipsoid
 from sfumato.sensitivity.mask import Mask
 from sfumato.sensitivity.shapes import Dense, Diagonal, Factored, Shape, shape_from
+from sfumato.types import FloatArray, Floats
 
 
 def as_shape(value: Mask | Ellipsoid | Shape | NDArray[np.float64]) -> Shape:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sfumato.sampling import Floats
+from sfumato.types import Floats
 
 
 def chi_mean(dim: float) -> float:

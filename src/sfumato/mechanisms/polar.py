@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from sfumato import grid
 from sfumato.accounting.guarantee import Guarantee
-from sfumato.arrays import FloatArray, finite_number
 from sfumato.mechanisms.angles import AngleLaw, angle_between, cosines, turn, unit
 from sfumato.mechanisms.base import EPSILON_RANGE, SLACK, Mechanism
+from sfumato.numbers import finite_number
 from sfumato.randomness import Draws
-from sfumato.sampling import Floats, exponentials
+from sfumato.sampling import exponentials
+from sfumato.types import FloatArray, Floats
 
 
 @lru_cache(maxsize=64)

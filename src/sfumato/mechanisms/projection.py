@@ -11,14 +11,15 @@ import numpy as np
 
 from sfumato import grid
 from sfumato.accounting.guarantee import Guarantee
-from sfumato.arrays import FloatArray, finite_number, whole_number
 from sfumato.errors import ParameterError
 from sfumato.mechanisms.base import EPSILON_RANGE, LARGEST_DIM, SLACK, Mechanism, add_noise
 from sfumato.mechanisms.ellipse import Ellipse
 from sfumato.mechanisms.laplace import laplace_scale
 from sfumato.mechanisms.moments import laplace_log_constant
+from sfumato.numbers import finite_number, whole_number
 from sfumato.randomness import Draws, StreamDraws
-from sfumato.sampling import Floats, normals
+from sfumato.sampling import normals
+from sfumato.types import FloatArray, Floats
 from sfumato.workspace import Workspace
 
 Sensitivity = Literal["width", "spectral", "orthonormal"]

@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.accounting.guarantee import Guarantee
-from sfumato.arrays import FloatArray, finite_number
 from sfumato.errors import ParameterError
 from sfumato.mechanisms.base import EPSILON_RANGE, Mechanism
 from sfumato.mechanisms.moments import expected_root
+from sfumato.numbers import finite_number
 from sfumato.randomness import Draws
-from sfumato.sampling import Floats, exponentials
+from sfumato.sampling import exponentials
 from sfumato.sensitivity.mask import Mask
+from sfumato.types import FloatArray, Floats
 
 
 class Suppression(Mechanism):

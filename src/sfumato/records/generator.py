@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from sfumato.arrays import whole_number
 from sfumato.concepts.people import SURNAMES
+from sfumato.numbers import whole_number
 from sfumato.randomness import generator
 from sfumato.records import clinic, customers
 from sfumato.records.writing import fill

@@ -10,11 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sfumato.arrays import finite_number, whole_number
 from sfumato.blocks import thread_count
 from sfumato.errors import InputError
 from sfumato.mechanisms import MECHANISMS
 from sfumato.mechanisms.base import LARGEST_DIM
+from sfumato.numbers import finite_number, whole_number
 from sfumato.scale import rates
 
 STORES = {"disk": None, "s3": 1.0, "gcs": 1.0, "azure": 1.0, "nfs": 0.3}

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sfumato.arrays import whole_number
 from sfumato.errors import InputError
+from sfumato.numbers import whole_number
 from sfumato.protector import Protector
 from sfumato.registry import Entry, Registry
 from sfumato.scale.job import (

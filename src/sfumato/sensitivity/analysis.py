@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from sfumato.arrays import as_vectors, finite_number
+from sfumato.arrays import as_vectors
 from sfumato.errors import ParameterError, VectorError
-from sfumato.sampling import Floats
+from sfumato.numbers import finite_number
 from sfumato.sensitivity.mask import Mask
+from sfumato.types import Floats
 
 Measure = Literal["max", "mean", "all-pairs"]
 """Over what the change of a dimension is taken; see `sensitivities`."""

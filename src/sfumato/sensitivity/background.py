@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from sfumato.arrays import row_blocks
 from sfumato.errors import ParameterError
-from sfumato.sampling import Floats
 from sfumato.sensitivity.moments import as_rows, sums
+from sfumato.types import Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,10 +14,10 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from sfumato.arrays import finite_number
 from sfumato.errors import ParameterError
-from sfumato.sampling import Floats
+from sfumato.numbers import finite_number
 from sfumato.sensitivity.mask import DELTA, Mask
+from sfumato.types import Floats
 
 Rule = Literal["max", "sum", "budgets"]
 """How masks are combined; see `combine_masks`."""

@@ -15,12 +15,13 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from sfumato.arrays import as_vectors, finite_number, whole_number
+from sfumato.arrays import as_vectors
 from sfumato.errors import ParameterError
-from sfumato.sampling import Floats
+from sfumato.numbers import finite_number, whole_number
 from sfumato.sensitivity.background import Background
 from sfumato.sensitivity.moments import as_rows, sums
 from sfumato.sensitivity.shapes import Factored
+from sfumato.types import Floats
 
 EllipsoidKind = Literal["sharp", "water", "blend"]
 """sharp: p = 1; water: p = 1/2; blend: (1 - strength) C/trace C + strength I/n at noise ratio 2."""

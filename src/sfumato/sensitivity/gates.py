@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.errors import MissingPackageError
-from sfumato.sampling import Floats
+from sfumato.types import Floats
 
 try:
     import torch as torch

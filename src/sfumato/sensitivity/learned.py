@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
-from sfumato.arrays import finite_number, whole_number
 from sfumato.errors import ParameterError
-from sfumato.sampling import Floats
+from sfumato.numbers import finite_number, whole_number
 from sfumato.sensitivity.mask import Mask
+from sfumato.types import Floats
 
 Penalty = Literal["sum", "mean"]
 """The L0 penalty over dimensions: their sum (Louizos et al., 2018) or their mean (as both papers print)."""

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from sfumato.arrays import whole_number
 from sfumato.errors import ParameterError
-from sfumato.sampling import Floats
+from sfumato.numbers import whole_number
+from sfumato.types import Floats
 
 DELTA = 1e-6
 """Added to every score before scaling, so that no dimension goes without noise (SPARSE, eq. 8)."""

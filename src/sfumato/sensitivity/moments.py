@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.arrays import as_vectors, tensor_rows
-from sfumato.sampling import Floats
+from sfumato.types import Floats
 
 Rows = Any
 """A checked `(n, d)` array, or a torch tensor, which is optional and has no types here."""

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from sfumato.errors import ParameterError
 from sfumato.randomness import Draws
-from sfumato.sampling import Floats, normals
+from sfumato.sampling import normals
+from sfumato.types import Floats
 
 _CONDITION_LIMIT = 1e12
 _STRIPE = 64

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from sfumato.arrays import finite_number, whole_number
 from sfumato.errors import InputError, ParameterError
+from sfumato.numbers import finite_number, whole_number
 
 PREFIX = "SFUMATO_SERVE_"
 """Each setting may be given as this and its name in capitals, such as SFUMATO_SERVE_PROTECTOR."""

@@ -17,16 +17,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sfumato.arrays import whole_number
 from sfumato.errors import InputError, ParameterError, SfumatoError
 from sfumato.errors import StoreError as StoreError
+from sfumato.numbers import whole_number
 from sfumato.stores.rows import (
     Hit,
     Metadata,
     Metric,
     Rows,
     Scalar,
-    Vectors,
     Where,
     checked_fields,
     checked_ids,
@@ -35,6 +34,7 @@ from sfumato.stores.rows import (
     checked_vectors,
     checked_where,
 )
+from sfumato.types import Vectors
 
 MOST_HITS = 10_000
 

@@ -19,7 +19,8 @@ from sfumato.errors import ParameterError
 from sfumato.files import PathLike
 from sfumato.stores.base import Store, StoreError, in_order
 from sfumato.stores.databases import refuse_traps
-from sfumato.stores.rows import TEXT_FIELD, Hit, Metadata, Metric, Rows, Scalar, Vectors
+from sfumato.stores.rows import TEXT_FIELD, Hit, Metadata, Metric, Rows, Scalar
+from sfumato.types import Vectors
 
 KEY_VARIABLE = "CHROMA_API_KEY"
 _SEARCH_WIDTH = 200

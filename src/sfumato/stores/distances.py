@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.sampling import Floats
-from sfumato.stores.rows import Metric, Vectors
+from sfumato.stores.rows import Metric
+from sfumato.types import Floats, Vectors
 
 _AT_ONCE = 1 << 24
 

@@ -14,7 +14,8 @@ import numpy as np
 from sfumato.errors import ArtifactError, ParameterError
 from sfumato.files import PathLike
 from sfumato.stores.base import Store, in_order
-from sfumato.stores.rows import Hit, Metadata, Metric, Rows, Scalar, Vectors, checked_metric
+from sfumato.stores.rows import Hit, Metadata, Metric, Rows, Scalar, checked_metric
+from sfumato.types import Vectors
 
 _METRIC = b"sfumato.metric"
 _ENCODERS = b"embedding_functions"

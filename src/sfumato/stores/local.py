@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from sfumato.stores.base import Store
-from sfumato.stores.rows import Hit, Metric, Rows, Vectors
+from sfumato.stores.rows import Hit, Metric, Rows
 from sfumato.stores.table import Table
+from sfumato.types import Vectors
 
 
 class LocalStore(Store):

@@ -12,8 +12,9 @@ from sfumato.errors import ArtifactError
 from sfumato.files import PathLike
 from sfumato.stores.distances import nearest
 from sfumato.stores.local import LocalStore
-from sfumato.stores.rows import Hit, Metadata, Metric, Scalar, Vectors, checked_metric
+from sfumato.stores.rows import Hit, Metadata, Metric, Scalar, checked_metric
 from sfumato.stores.table import Table
+from sfumato.types import Vectors
 
 KIND = "memory-store"
 

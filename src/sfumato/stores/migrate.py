@@ -14,14 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.arrays import whole_number
 from sfumato.errors import InputError, ParameterError
+from sfumato.numbers import whole_number
 from sfumato.protector import Protector
 from sfumato.reference import Protected, open_protector
 from sfumato.stores.base import Store, StoreError
 from sfumato.stores.marks import MARK, mark_of
-from sfumato.stores.rows import TEXT_FIELD, Metadata, Rows, Vectors
+from sfumato.stores.rows import TEXT_FIELD, Metadata, Rows
 from sfumato.stores.survey import Carried, Survey, survey, written
+from sfumato.types import Vectors
 
 BATCH = 512
 _FLUSH_EVERY = 40

@@ -15,7 +15,8 @@ from typing import Any
 from sfumato.errors import ParameterError
 from sfumato.stores.base import Store, StoreError, in_order
 from sfumato.stores.postgres import Columns, connect, has_graph, inspect, make_table, plain
-from sfumato.stores.rows import Hit, Metadata, Metric, Rows, Scalar, Vectors
+from sfumato.stores.rows import Hit, Metadata, Metric, Rows, Scalar
+from sfumato.types import Vectors
 
 _OPERATORS = {"cosine": "<=>", "l2": "<->", "ip": "<#>"}
 _CLASSES = {"cosine": "vector_cosine_ops", "l2": "vector_l2_ops", "ip": "vector_ip_ops"}

@@ -14,15 +14,8 @@ from sfumato.reference import Protected, open_protector
 from sfumato.stores.base import Store
 from sfumato.stores.marks import MARK, mark_of, without_mark
 from sfumato.stores.metadata import refuse_sensitive
-from sfumato.stores.rows import (
-    Hit,
-    Vectors,
-    Where,
-    checked_ids,
-    checked_metadata,
-    checked_name,
-    checked_vectors,
-)
+from sfumato.stores.rows import Hit, Where, checked_ids, checked_metadata, checked_name, checked_vectors
+from sfumato.types import Vectors
 
 Queries = Literal["protected", "clean"]
 _LONG = 16

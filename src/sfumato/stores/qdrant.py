@@ -18,7 +18,8 @@ from sfumato.errors import ParameterError
 from sfumato.files import PathLike
 from sfumato.stores.base import Store, in_order
 from sfumato.stores.points import local_client
-from sfumato.stores.rows import Hit, Metadata, Metric, Rows, Scalar, Vectors
+from sfumato.stores.rows import Hit, Metadata, Metric, Rows, Scalar
+from sfumato.types import Vectors
 
 KEY_VARIABLE = "QDRANT_API_KEY"
 ID_FIELD = "sfumato_id"

@@ -9,14 +9,13 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.arrays import as_vectors, check_rows
 from sfumato.errors import InputError, ParameterError
 from sfumato.inputs.base import encodable
+from sfumato.types import Vectors
 
 Metric = Literal["cosine", "l2", "ip"]
-Vectors = NDArray[np.float32]
 Scalar = str | int | float | bool
 Metadata = dict[str, Any]
 Where = Mapping[str, Scalar | Sequence[Scalar]]

@@ -13,7 +13,7 @@ from sfumato.auditing.averaging import averaging_row
 from sfumato.auditing.control import works
 from sfumato.auditing.identity import linkage_row
 from sfumato.auditing.informed import informed_row
-from sfumato.auditing.material import Material, Vectors, gather
+from sfumato.auditing.material import Material, gather
 from sfumato.auditing.once import Once
 from sfumato.auditing.reading import Scale, attack, calibrate, leakage, named, tokens
 from sfumato.auditing.rows import AttackRow, LeftOut
@@ -37,6 +37,7 @@ from sfumato.protector import NEUTRAL_COPIES, Protector
 from sfumato.studies.base import Setting
 from sfumato.studies.data import encoder
 from sfumato.studies.scenes import Scene
+from sfumato.types import Vectors
 
 
 def sizes(setting: Setting) -> Suite:

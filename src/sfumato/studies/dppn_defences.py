@@ -9,15 +9,12 @@ from typing import Any
 import numpy as np
 
 from sfumato.accounting.guarantee import Guarantee
-from sfumato.arrays import FloatArray
 from sfumato.attacks.base import Embeds
-from sfumato.auditing.material import Vectors
 from sfumato.auditing.target import Victim
 from sfumato.evaluation import Defence
 from sfumato.evaluation.noise_baselines import learn_mask
 from sfumato.mechanisms import MECHANISMS, Mechanism, Suppression
 from sfumato.randomness import Draws, generator
-from sfumato.sampling import Floats
 from sfumato.sensitivity import Mask
 from sfumato.studies.base import Cell, Setting
 from sfumato.studies.dppn_printed import CLEAN, TRADE_OFF
@@ -25,6 +22,7 @@ from sfumato.studies.measured import Measured
 from sfumato.studies.readers import Attacker, Read, tokens
 from sfumato.studies.rig import Rig
 from sfumato.studies.sparse_data import rig
+from sfumato.types import FloatArray, Floats, Vectors
 
 SHARE = 0.2
 """Of the dimensions that are suppressed, section 4.1."""

@@ -9,12 +9,12 @@ from sfumato.evaluation.probe import classify
 from sfumato.mechanisms import Laplace, Mechanism, Suppression
 from sfumato.mechanisms.base import one_blas_thread
 from sfumato.randomness import generator
-from sfumato.sampling import Floats
 from sfumato.sensitivity import Mask
 from sfumato.studies.base import Cell, Figure, Finding, Outcome, Setting, Table
 from sfumato.studies.draw import Curve, curves
 from sfumato.studies.privemb_words import mean_cell, release
 from sfumato.studies.sparse_data import rig
+from sfumato.types import Floats
 
 _RATIOS = (0.5, 1.0, 2.0)
 _SHOWN = 60

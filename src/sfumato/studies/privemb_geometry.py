@@ -10,7 +10,6 @@ import numpy as np
 from sfumato.mechanisms import Mechanism
 from sfumato.mechanisms.projection import distance_bound
 from sfumato.randomness import generator
-from sfumato.sampling import Floats
 from sfumato.studies.base import Cell, Figure, Finding, Outcome, Setting, Table
 from sfumato.studies.draw import Curve, curves
 from sfumato.studies.privemb_words import (
@@ -25,6 +24,7 @@ from sfumato.studies.privemb_words import (
     same_promise,
     trained,
 )
+from sfumato.types import Floats
 
 EPSILONS = (1.0, 2.0, 5.0)
 BETAS = (0.5, 0.6, 0.7)

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from sfumato.mechanisms import Identity, Mechanism
 from sfumato.mechanisms.base import one_blas_thread
 from sfumato.randomness import generator
-from sfumato.sampling import Floats
 from sfumato.studies.base import Cell, Figure, Finding, Outcome, Setting, Table
 from sfumato.studies.data import rows
 from sfumato.studies.draw import Curve, curves
 from sfumato.studies.privemb_geometry import rivals
 from sfumato.studies.privemb_words import Words, glove, m1, m2, mean_cell, point, release, trained
+from sfumato.types import Floats
 
 EPSILONS = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0)
 """The paper's figure has no readable ones."""

@@ -14,7 +14,6 @@ from sfumato.mechanisms import Mechanism
 from sfumato.mechanisms.base import one_blas_thread
 from sfumato.mechanisms.projection import Sensitivity
 from sfumato.randomness import generator
-from sfumato.sampling import Floats
 from sfumato.studies.base import Cell, Finding, Outcome, Setting, Table
 from sfumato.studies.privemb_linear import lexicon, score
 from sfumato.studies.privemb_words import (
@@ -27,6 +26,7 @@ from sfumato.studies.privemb_words import (
     same_promise,
     trained,
 )
+from sfumato.types import Floats
 
 EPSILON = 10.0
 BETAS = (0.5, 0.7, 0.9)

@@ -14,7 +14,6 @@ from sfumato.evaluation import classify
 from sfumato.mechanisms import Identity, Mechanism
 from sfumato.mechanisms.base import one_blas_thread
 from sfumato.randomness import generator
-from sfumato.sampling import Floats
 from sfumato.studies.base import Cell, Finding, Outcome, Setting, Table
 from sfumato.studies.data import rows
 from sfumato.studies.privemb_words import (
@@ -27,6 +26,7 @@ from sfumato.studies.privemb_words import (
     same_promise,
     trained,
 )
+from sfumato.types import Floats
 
 EPSILON, BETA = 10.0, 0.9
 """Table 1's own."""

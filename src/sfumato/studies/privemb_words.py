@@ -21,9 +21,9 @@ from sfumato.mechanisms import Gaussian, Laplace, Mechanism, Projection
 from sfumato.mechanisms.base import one_blas_thread
 from sfumato.mechanisms.projection import Sensitivity
 from sfumato.randomness import InsecureSeedWarning, Source, generator
-from sfumato.sampling import Floats
 from sfumato.studies.base import Cell
 from sfumato.studies.data import rows
+from sfumato.types import Floats
 
 DELTA = 1e-6
 """The paper's, section 5."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sfumato.attacks.base import Embeds
-from sfumato.auditing.material import Material, Vectors
+from sfumato.auditing.material import Material
 from sfumato.auditing.target import Victim
-from sfumato.sampling import Floats
+from sfumato.types import Floats, Vectors
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.auditing.material import Material, Rows, Vectors, gather
+from sfumato.auditing.material import Material, gather
 from sfumato.auditing.once import Once
 from sfumato.auditing.target import DefenceTarget
 from sfumato.auditing.utility import ScoredPairs, Searches, chosen_searches, yardsticks
@@ -46,6 +46,7 @@ from sfumato.protector import Protector, RowSpans
 from sfumato.studies.base import Cell
 from sfumato.studies.measured import Effort, Measured, effort
 from sfumato.studies.readers import Attacker, Read, tokens
+from sfumato.types import Rows, Vectors
 
 __all__ = ["Effort", "Gold", "Measured", "Rig", "effort"]
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from sfumato.accounting.guarantee import Guarantee
-from sfumato.arrays import FloatArray
 from sfumato.mechanisms import Mechanism
 from sfumato.randomness import Draws
-from sfumato.sampling import Floats, exponentials
+from sfumato.sampling import exponentials
 from sfumato.text import Vocabulary
+from sfumato.types import FloatArray, Floats
 
 
 class CoordinateLaplace(Mechanism):

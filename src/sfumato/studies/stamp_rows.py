@@ -15,13 +15,13 @@ import numpy as np
 from sfumato.concepts import Concept
 from sfumato.evaluation.bootstrap import Resampling, percentile_interval, resampled_sums
 from sfumato.randomness import InsecureSeedWarning, Source
-from sfumato.sampling import Floats
 from sfumato.studies.base import Cell, Setting
 from sfumato.studies.stamp_laplace import CoordinateLaplace, table_span
 from sfumato.studies.stamp_sets import Made, Texts
 from sfumato.text import Budgets, Group, Rewriter, Vocabulary, WordImportance, load_vocabulary
 from sfumato.text.budgets import PAPER_ROWS
 from sfumato.text.groups import count_groups
+from sfumato.types import Floats
 
 DIM = 768
 """Dimension of GPT-2's vectors, in which the published code works."""

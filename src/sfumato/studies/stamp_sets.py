@@ -16,13 +16,13 @@ from sfumato.embedders import load_embedder
 from sfumato.embedders.base import Embedder
 from sfumato.evaluation import classify
 from sfumato.randomness import generator
-from sfumato.sampling import Floats
 from sfumato.studies.base import Setting
 from sfumato.studies.data import encoder, rows
 from sfumato.text.chat import Chat
 from sfumato.text.fantasy import Passage, passages
 from sfumato.text.judge import Judge
 from sfumato.text.reader import Example, Reader, exact_match
+from sfumato.types import Floats
 
 SENSITIVE = ("person", "location", "organisation", "identifier", "email", "phone")
 """The paper's: people, places, organisations, numeric identifiers (section 5.1)."""

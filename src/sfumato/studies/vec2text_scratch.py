@@ -14,12 +14,12 @@ from sfumato.concepts import build_pairs
 from sfumato.evaluation import Hits, Resampling, count_leaked
 from sfumato.evaluation.bootstrap import percentile_interval, resampled_sums
 from sfumato.mechanisms import Gaussian
-from sfumato.sampling import Floats
 from sfumato.studies.base import Cell, Entry, Finding, Outcome, Setting, Table
 from sfumato.studies.data import encoder, rows
 from sfumato.studies.scenes import places_in_sts
 from sfumato.studies.vec2text_more import GREEDY
 from sfumato.studies.vec2text_texts import Readers, figures, held_back, noisy, shortened
+from sfumato.types import Floats
 
 RATIO = 0.7
 

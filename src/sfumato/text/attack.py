@@ -17,15 +17,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.arrays import whole_number
 from sfumato.errors import InputError, ParameterError
+from sfumato.numbers import whole_number
 from sfumato.randomness import generator
-from sfumato.sampling import Floats
 from sfumato.text.channel import Channel
 from sfumato.text.context import ContextModel
 from sfumato.text.prefixes import Ids
 from sfumato.text.rewriter import Rewritten
 from sfumato.text.vocabulary import UNKNOWN
+from sfumato.types import Floats
 
 _LARGEST = 1 << 28
 """Words times candidates: a table of a gigabyte."""

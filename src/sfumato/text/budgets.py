@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import astuple, dataclass
 from enum import IntEnum
 
-from sfumato.arrays import finite_number, whole_number
 from sfumato.errors import ParameterError
 from sfumato.mechanisms.base import EPSILON_RANGE
+from sfumato.numbers import finite_number, whole_number
 
 
 class Group(IntEnum):

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.arrays import whole_number
 from sfumato.errors import ParameterError
 from sfumato.mechanisms import MECHANISMS, Mechanism, Polar
+from sfumato.numbers import whole_number
 from sfumato.randomness import Source, resolve
-from sfumato.sampling import Floats
 from sfumato.text.decoders import DECODERS, Decoder
 from sfumato.text.prefixes import Ids
 from sfumato.text.vocabulary import UNKNOWN, Vocabulary
+from sfumato.types import Floats
 
 Make = Callable[[float], Mechanism]
 """Makes a mechanism from an epsilon."""

@@ -7,10 +7,10 @@ import json
 from threading import Event
 from typing import Any
 
-from sfumato.arrays import finite_number, whole_number
 from sfumato.embedders.endpoint import EndpointError, Poster
 from sfumato.embedders.remote import OPENAI, checked_address
 from sfumato.errors import ParameterError
+from sfumato.numbers import finite_number, whole_number
 
 
 class Chat:

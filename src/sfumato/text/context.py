@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.arrays import finite_number, whole_number
 from sfumato.errors import InputError
-from sfumato.sampling import Floats
+from sfumato.numbers import finite_number, whole_number
 from sfumato.text.prefixes import Ids
 from sfumato.text.vocabulary import UNKNOWN, Vocabulary
 from sfumato.text.words import find_words
+from sfumato.types import Floats
 
 _SMOOTH = 10.0
 """Weight of "as often as everywhere" beside what was counted."""

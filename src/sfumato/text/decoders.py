@@ -11,11 +11,10 @@ from typing import Protocol
 import numpy as np
 
 from sfumato import blocks
-from sfumato.arrays import FloatArray
 from sfumato.mechanisms.base import one_blas_thread
 from sfumato.registry import Entry, Registry
-from sfumato.sampling import Floats
-from sfumato.text.prefixes import Ids, Prefixes, Vectors, margin_of, where
+from sfumato.text.prefixes import Ids, Prefixes, margin_of, where
+from sfumato.types import FloatArray, Floats, Vectors
 from sfumato.workspace import Workspace
 
 _ROWS = 1024

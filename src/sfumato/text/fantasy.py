@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.arrays import whole_number
+from sfumato.numbers import whole_number
 from sfumato.randomness import generator
 
 _STARTS = (

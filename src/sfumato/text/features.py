@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.sampling import Floats
 from sfumato.text.words import FUNCTION_WORDS, find_words
+from sfumato.types import Floats
 
 LONGEST = 6
 """Words of the longest stretch."""

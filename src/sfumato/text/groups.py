@@ -8,15 +8,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.arrays import finite_number
 from sfumato.concepts.base import Detector, Span
 from sfumato.concepts.concept import Concept
 from sfumato.concepts.spans import SpanLike, find_all, merge, read_spans
 from sfumato.errors import ParameterError
-from sfumato.sampling import Floats
+from sfumato.numbers import finite_number
 from sfumato.text.budgets import Budgets, Group
 from sfumato.text.importance import THRESHOLD, Importance
 from sfumato.text.words import Layout, lay_out
+from sfumato.types import Floats
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from sfumato import blocks
-from sfumato.arrays import FloatArray, whole_number
-from sfumato.text.prefixes import Ids, Vectors
+from sfumato.numbers import whole_number
+from sfumato.text.prefixes import Ids
+from sfumato.types import FloatArray, Vectors
 
 
 class Hnsw:

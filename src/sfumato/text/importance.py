@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from sfumato.embedders.base import Embedder
 from sfumato.errors import ParameterError
-from sfumato.sampling import Floats
 from sfumato.text.vocabulary import UNKNOWN, Vocabulary
 from sfumato.text.words import FUNCTION_WORDS, find_words
+from sfumato.types import Floats
 
 THRESHOLD = 0.5
 """The paper's default (figure 5)."""

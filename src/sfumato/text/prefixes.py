@@ -12,11 +12,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.sampling import Floats
+from sfumato.types import Floats, Vectors
 from sfumato.workspace import Workspace
 
 Ids = NDArray[np.int64]
-Vectors = NDArray[np.float32]
 
 _SHARES = (0.125, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7)
 """How many of the coordinates lead, tried in this order."""

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from sfumato.errors import InputError
 from sfumato.randomness import generator
-from sfumato.sampling import Floats
 from sfumato.text.features import SIZE, Candidates, Rarity, candidates, describe
+from sfumato.types import Floats
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)

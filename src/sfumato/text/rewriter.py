@@ -14,7 +14,6 @@ from sfumato.concepts.base import Detector
 from sfumato.concepts.concept import Concept
 from sfumato.concepts.spans import SpanLike
 from sfumato.errors import InputError, ParameterError
-from sfumato.sampling import Floats
 from sfumato.text.budgets import Budgets, Group
 from sfumato.text.channel import Channel, Make
 from sfumato.text.decoders import Decoder
@@ -34,6 +33,7 @@ from sfumato.text.promise import (
 )
 from sfumato.text.vocabulary import UNKNOWN, Vocabulary
 from sfumato.text.words import case_of, in_case
+from sfumato.types import Floats
 
 Unknown = Literal["blur", "hide", "keep"]
 """What becomes of words outside the vocabulary; `keep` keeps only those that are not sensitive."""

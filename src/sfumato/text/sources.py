@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.arrays import whole_number
 from sfumato.embedders.digests import package_folder, require_published
 from sfumato.embedders.minilm import PACKAGE as MINILM_PACKAGE
 from sfumato.embedders.minilm import PUBLISHED as MINILM_FILES
@@ -22,6 +21,7 @@ from sfumato.embedders.wordllama import PUBLISHED as WORDLLAMA_FILES
 from sfumato.errors import InputError, MissingPackageError
 from sfumato.files import PathLike
 from sfumato.inputs.lines import lines
+from sfumato.numbers import whole_number
 from sfumato.text.pieces import CONTINUES
 from sfumato.text.vocabulary import Vocabulary, word_rows
 from sfumato.text.words import is_word

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.arrays import as_vectors, whole_number
+from sfumato.arrays import as_vectors
 from sfumato.errors import InputError, ParameterError
 from sfumato.files import PathLike
+from sfumato.numbers import whole_number
 from sfumato.registry import Entry, Registry
 from sfumato.text.words import is_word, plain
 

@@ -22,8 +22,8 @@ from sfumato.mechanisms import (
 )
 from sfumato.mechanisms.projection import Sensitivity
 from sfumato.randomness import generator
-from sfumato.sampling import Floats
 from sfumato.sensitivity import Dense, Factored, Mask
+from sfumato.types import Floats
 from sfumato.verification.report import ALPHA, Layer, Row
 
 SMALL = (1, 2, 3)

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from sfumato.mechanisms import Mechanism
-from sfumato.sampling import Floats
+from sfumato.types import Floats
 
 TOLERANCE = 1e-6
 

@@ -18,7 +18,7 @@ from scipy.special import betaincinv, ndtr
 from sfumato.errors import ParameterError
 from sfumato.mechanisms import Mechanism
 from sfumato.randomness import Source
-from sfumato.sampling import Floats
+from sfumato.types import Floats
 from sfumato.verification.cases import Case
 from sfumato.verification.density import TOLERANCE, can_integrate, total_mass
 from sfumato.verification.pivots import resolved

@@ -13,7 +13,7 @@ from scipy.special import betainc, ndtr, ndtri
 from scipy.stats import beta, chi2, kstwo
 
 from sfumato.randomness import Source
-from sfumato.sampling import Floats
+from sfumato.types import Floats
 from sfumato.verification.cases import Case
 from sfumato.verification.pivots import pivots
 from sfumato.verification.report import Row

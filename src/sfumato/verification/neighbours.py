@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.mechanisms import Mechanism, Suppression
-from sfumato.sampling import Floats
+from sfumato.types import Floats
 
 LOSS = 0.05
 """The privacy loss between any two candidates is at most this."""

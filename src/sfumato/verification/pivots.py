@@ -27,7 +27,7 @@ from sfumato.mechanisms import (
     Purkayastha,
     Suppression,
 )
-from sfumato.sampling import Floats
+from sfumato.types import Floats
 
 _CELLS = 20_000
 _DEPTH = 60.0

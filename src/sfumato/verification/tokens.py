@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from sfumato.mechanisms import Mechanism
 from sfumato.randomness import Source, generator
-from sfumato.sampling import Floats
+from sfumato.types import Floats
 from sfumato.verification.cases import Case
 from sfumato.verification.epsilon import loss_bound
 from sfumato.verification.report import ALPHA, Row
