@@ -3,7 +3,7 @@
     python benchmarks/background.py -o src/sfumato/sensitivity/backgrounds/minilm
     python benchmarks/background.py --embedder wordllama --rows 20000 --seed 0 -o FOLDER
 
-The sentences come from `sfumato.concepts.sentences` and are not kept. The folder holds their mean and shrunk
+The sentences come from `sfumato_research.sentences` and are not kept. The folder holds their mean and shrunk
 covariance in float32, and in config.json the encoder, the number of rows and the seed that give them again.
 """
 
@@ -17,10 +17,10 @@ import time
 import numpy as np
 
 from sfumato import artifacts
-from sfumato.concepts.sentences import ordinary_sentences
 from sfumato.embedders import load_embedder
 from sfumato.sensitivity.background import BackgroundFitter
 from sfumato.sensitivity.shipped import KIND, SOURCE
+from sfumato_research.sentences import ordinary_sentences
 
 BATCH = 2000
 

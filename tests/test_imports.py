@@ -69,7 +69,6 @@ ORDER = [
     "stores",
     "adapters",
     "report",
-    "studies",
     "benchmarks",
     "server",
     "cli",

@@ -38,7 +38,6 @@ COMMANDS = [
     (("embedders",), "embedders"),
     (("stores",), "stores"),
     (("concepts",), "concepts"),
-    (("study",), "studies"),
     (("verify", "identity", "--quick"), "rows"),
     (("plan", "--vectors", "1e6", "--dim", "16"), "seconds"),
     (("protect", "in.npy", "--mechanism", "laplace", "--epsilon", "9", "-o", "out.npy"), "outputs"),

@@ -7,7 +7,6 @@ import pytest
 
 from sfumato.errors import VectorError
 from sfumato.evaluation import measure_noise, neighbours_kept, probe_accuracy
-from sfumato.evaluation.synthetic import planted_vectors
 from sfumato.mechanisms import Identity, Laplace, Polar, Projection
 from sfumato.randomness import generator
 from tests.contracts.mechanism_cases import unit_vectors
@@ -56,13 +55,3 @@ def test_measured_noise_matches_the_prediction():
         assert figures.cosine_measured == pytest.approx(figures.cosine_predicted, abs=0.02)
     with pytest.raises(VectorError):
         measure_noise(Laplace(epsilon=1.0), vectors, vectors[:3])
-
-
-def test_planted_vectors():
-    sample = planted_vectors(500, 64, seed=3)
-    again = planted_vectors(500, 64, seed=3)
-    assert np.array_equal(sample.vectors, again.vectors) and np.array_equal(sample.concept, again.concept)
-    assert np.linalg.norm(sample.vectors, axis=1) == pytest.approx(np.ones(500), abs=1e-5)
-    assert (sample.mask.scores > 0).sum() == 6
-    gap = np.abs(sample.vectors[sample.concept].mean(0) - sample.vectors[~sample.concept].mean(0))
-    assert set(np.argsort(gap)[-6:]) == set(np.flatnonzero(sample.mask.scores))

@@ -23,7 +23,7 @@ def _unit(rows: NDArray[np.float64]) -> NDArray[np.float32]:
 
 
 def _texts(rng: np.random.Generator, pairs: int, dim: int) -> NDArray[np.float64]:
-    # As in evaluation/synthetic.py: texts gather around topics.
+    # Texts gather around topics.
     return rng.standard_normal((40, dim))[rng.integers(40, size=pairs)] + 0.8 * rng.standard_normal(
         (pairs, dim)
     )

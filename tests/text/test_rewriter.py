@@ -8,12 +8,10 @@ import numpy as np
 import pytest
 
 from sfumato.concepts import Concept
-from sfumato.embedders import Fake
 from sfumato.errors import InputError, ParameterError
 from sfumato.randomness import InsecureSeedWarning, Source, generator
 from sfumato.text import Budgets, Group, Rewriter, Vocabulary
 from sfumato.text.promise import LAYOUT, UNKNOWN_BLURRED, UNKNOWN_HIDDEN, UNKNOWN_KEPT, WITHIN_GROUPS
-from sfumato.text.sweep import sweep
 from tests.text.small import WORDS, Pattern, vocabulary
 
 EXACT = Budgets.uniform(1000.0)
@@ -143,13 +141,6 @@ def test_the_same_rewriter_can_change_budgets_and_threshold():
 def test_streams_give_what_rewriting_gives():
     made = list(rewriter().stream([["oil"], ["price fell", ""]]))
     assert [each.text for each in made] == ["oil", "price fell", ""]
-
-
-def test_the_sweep_has_a_row_a_threshold():
-    rows = sweep(rewriter(task="oil"), ["oil price fell"] * 3, Fake(), thresholds=(-1.0, 1.0))
-    assert [row.threshold for row in rows] == [-1.0, 1.0]
-    assert rows[0].important == 1.0 and rows[1].important <= 1 / 3
-    assert all(row.cosine == pytest.approx(1.0, abs=1e-3) and row.mean_epsilon == 1000 for row in rows)
 
 
 @pytest.mark.parametrize("texts", ["oil", b"oil", [1], [None]])

@@ -17,7 +17,7 @@ from sfumato.attacks.scores import exact_match, token_f1
 from sfumato.attacks.wordpieces import Wordpieces
 from sfumato.evaluation.bootstrap import Resampling, percentile_interval, resampled_sums
 from sfumato.evaluation.reconstruction import score_reconstruction
-from sfumato.studies.base import Cell, Finding, Outcome, Table
+from sfumato_research.studies.base import Cell, Finding, Outcome, Table
 
 LENGTHS = ((1, 8), (9, 12), (13, 18), (19, 25), (26, 99))
 BY_LENGTH = ("greedy", "beam 4 by 8, 20 steps", "beam 4 by 8, 20 steps, edited")

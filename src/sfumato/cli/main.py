@@ -5,13 +5,17 @@ from __future__ import annotations
 import sys
 import warnings
 from importlib import import_module
+from importlib.metadata import entry_points
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from sfumato.errors import SfumatoError
+from sfumato.errors import ParameterError, SfumatoError
 from sfumato.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 # Newer versions of typer carry their own copy of click.
 _click: Any = import_module("typer._click.exceptions" if find_spec("typer._click") else "click.exceptions")
@@ -28,13 +32,16 @@ COMMANDS = (
     "verify",
     "bench",
     "plan",
-    "study",
     "mechanisms",
     "attacks",
     "embedders",
     "stores",
     "concepts",
 )
+GROUP = "sfumato.commands"
+"""Entry points under which other packages bring commands: modules with `NAME`, `EXAMPLE` and `command`."""
+ELSEWHERE = {"study": "pip install -e ./research, in a copy of the project's repository"}
+"""Commands of packages beside this one, and how to install them."""
 _STOPPED = 130
 EPILOG = "Exit codes: 0 success, 1 a failed verdict, 2 bad input, 3 no verdict."
 
@@ -68,9 +75,23 @@ def _register(arguments: list[str]) -> None:
     """Load the command that was named, or all of them for the list: each brings its own imports."""
     named = next((word for word in arguments if not word.startswith("-")), None)
     app.registered_commands.clear()  # of an earlier run in this process
-    for name in (named,) if named in COMMANDS else COMMANDS:
-        module = import_module(f"sfumato.cli.{name}")
+    for module in _modules(named):
         app.command(module.NAME, epilog=module.EXAMPLE)(module.command)
+
+
+def _modules(named: str | None) -> Iterator[Any]:
+    if named in COMMANDS:
+        yield import_module(f"sfumato.cli.{named}")
+        return
+    brought = {point.name: point for point in entry_points(group=GROUP) if point.name not in COMMANDS}
+    if named in brought:
+        yield brought[named].load()
+    elif named in ELSEWHERE:
+        line = ELSEWHERE[named]
+        raise ParameterError(f"`sfumato {named}` comes with a package of its own. Install it with: {line}.")
+    else:
+        yield from (import_module(f"sfumato.cli.{name}") for name in COMMANDS)
+        yield from (point.load() for point in brought.values())
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
@@ -88,8 +109,8 @@ def run(arguments: list[str] | None = None) -> None:
     """Run the command line; bad input ends in one line on standard error and exit code 2."""
     if arguments is None:  # the program itself; a caller with arguments may listen in his own way
         warnings.showwarning = _show_warning
-    _register(sys.argv[1:] if arguments is None else arguments)
     try:
+        _register(sys.argv[1:] if arguments is None else arguments)
         code = app(args=arguments, standalone_mode=False)
     except typer.Exit as stop:
         code = stop.exit_code

@@ -1,0 +1,139 @@
+"""`sfumato study`: run a paper's tables again and set them beside the printed numbers."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sfumato.cli.output import JsonOption, console, progress, results_folder, write_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sfumato_research.studies import Part, Setting, Study
+    from sfumato_research.studies.running import Done
+
+NAME = "study"
+EXAMPLE = "Example: sfumato study sparse --data datasets --quick -o results"
+
+
+def _list() -> dict[str, Any]:
+    from sfumato_research.studies import STUDIES, load_study
+
+    out, found = console(), {}
+    for study in map(load_study, STUDIES):
+        out.print(f"[bold]{study.name}[/] {study.title} ({study.paper})", highlight=False)
+        for part in study.parts:
+            out.print(f"  {part.name}: {part.title}", highlight=False, markup=False)
+        parts = {part.name: part.title for part in study.parts}
+        found[study.name] = {"title": study.title, "paper": study.paper, "parts": parts}
+    return found
+
+
+def _run(study: Study, setting: Setting, output: Path, parts: list[str], again: bool) -> Done:
+    from dataclasses import replace
+
+    from sfumato_research.studies.running import run_study
+
+    with progress(study.name, len(parts or study.parts)) as bar:
+        task = bar.tasks[0].id
+
+        def on_part(part: Part, state: str) -> None:
+            bar.update(task, description=f"{study.name} {part.name}", advance=int(state != "running"))
+
+        loud = replace(setting, on_step=lambda step: bar.update(task, description=f"{study.name} {step}"))
+        return run_study(study, loud, output, only=parts, again=again, on_part=on_part)
+
+
+def _together(
+    studies: list[Study], setting: Setting, output: Path, parts: list[str], again: bool, jobs: int
+) -> Iterator[tuple[Study, Done]]:
+    from sfumato_research.studies.together import run_together
+
+    with progress(studies[0].name, len(parts or studies[0].parts)) as bar:
+        tasks = {studies[0].name: bar.tasks[0].id}
+        for study in studies[1:]:
+            tasks[study.name] = bar.add_task(study.name, total=len(parts or study.parts))
+
+        def on_event(study: Study, step: str, ended: int) -> None:
+            bar.update(tasks[study.name], description=f"{study.name} {step}", advance=ended)
+
+        yield from run_together(
+            studies, setting, output, jobs=jobs, only=parts, again=again, on_event=on_event
+        )
+
+
+def _fill(page: Path, output: Path) -> None:
+    from sfumato.files import write_atomic
+    from sfumato_research.studies.page import fill
+
+    write_atomic(page, fill(page, output).encode())
+
+
+def command(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[NAME]...", help="sparse, dppn and so on, or all; without one, a list."),
+    ] = None,
+    data: Annotated[
+        Path | None, typer.Option(help="Folder of the public data sets.", file_okay=False)
+    ] = None,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Folder for NAME.json and drawings.", file_okay=False)
+    ] = Path("study-results"),
+    part: Annotated[list[str] | None, typer.Option(help="Only this part; may be given again.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer texts and settings, one seed.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Run parts anew that are there already.")] = False,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of everything that is drawn.")] = 0,
+    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
+    jobs: Annotated[
+        int | None,
+        typer.Option(min=1, help="Studies run side by side; one a core, and one on cuda, if left out."),
+    ] = None,
+    cache: Annotated[
+        Path | None, typer.Option(help="Keep vectors of texts here between runs.", file_okay=False)
+    ] = None,
+    page: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Fill this Markdown page with the results; may be given again.", exists=True, dir_okay=False
+        ),
+    ] = None,
+    json: JsonOption = None,
+) -> None:
+    """Run every table of a paper again on public data, and set it beside the printed numbers.
+
+    A study goes on where it was stopped. With --page and no name nothing is run: the pages are filled from
+    the results in the output folder.
+    """
+    from sfumato.blocks import thread_count
+    from sfumato.errors import ParameterError
+    from sfumato_research.studies import STUDIES, Setting, load_study
+    from sfumato_research.studies.running import read_result
+
+    out = console()
+    if not names and not page:
+        write_json(json, {"studies": _list()})
+        return
+    results = {}
+    if names:
+        studies = [load_study(name) for name in dict.fromkeys(STUDIES if names == ["all"] else names)]
+        if data is None:
+            raise ParameterError("A study reads public data sets: name their folder with --data. Found none.")
+        setting = Setting(data, quick, seed, device, cache)
+        jobs = min(len(studies), jobs or (thread_count(None) if device == "cpu" else 1))
+        with results_folder(output), nullcontext() if cache is None else results_folder(cache):
+            if jobs > 1:
+                ended = _together(studies, setting, output, part or [], again, jobs)
+            else:
+                ended = ((study, _run(study, setting, output, part or [], again)) for study in studies)
+            for study, done in ended:
+                results[study.name] = read_result(done.path)
+                out.print(f"{study.name}: {len(done.ran)} parts run, {len(done.kept)} kept. {done.path}")
+    for each in page or []:
+        _fill(each, output)
+        out.print(f"Filled {each}")
+    write_json(json, {name: results[name] for name in STUDIES if name in results})

@@ -1,0 +1,24 @@
+"""PRIVEMB: a random projection, then noise. Figures 1 to 7 and table 1."""
+
+from __future__ import annotations
+
+from sfumato_research.privemb.geometry import geometry
+from sfumato_research.privemb.linear import linear, training
+from sfumato_research.privemb.modes import modes
+from sfumato_research.privemb.tasks import PRINTED, tasks
+from sfumato_research.studies.base import Part, Study
+
+_WORDS = ("glove_100d", "sentences")
+
+STUDY = Study(
+    "privemb",
+    "PRIVEMB: private release of text embedding vectors",
+    "Feyisetan and Kasiviswanathan 2021",
+    (
+        Part("geometry", "Figures 1, 2, 5, 6: distances and inner products", geometry, _WORDS),
+        Part("linear", "Figures 3 and 7: a linear model of words", linear, (*_WORDS, "opinion_lexicon")),
+        Part("training", "Figure 4: fewer dimensions while training", training, (*_WORDS, "opinion_lexicon")),
+        Part("tasks", "Table 1: sentence classification", tasks, (*_WORDS, *PRINTED)),
+        Part("modes", "Three grounds for the stretch, compared", modes, (*_WORDS, "opinion_lexicon")),
+    ),
+)

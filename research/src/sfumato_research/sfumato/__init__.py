@@ -1,0 +1,1 @@
+"""What protectors of this project leak and keep."""

@@ -1,0 +1,209 @@
+"""Our own study: what protectors leak and keep, over concepts, encoders and attacks, beside all others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
+
+from sfumato.auditing.control import MARGIN
+from sfumato.auditing.rows import AttackRow, LeftOut
+from sfumato.evaluation import Defence, Leakage, Utility
+from sfumato.mechanisms.base import one_blas_thread
+from sfumato_research.sfumato.concepts import many_concepts, what_the_floor_is
+from sfumato_research.sfumato.losses import losses
+from sfumato_research.sfumato.vectors import NAMES, vectors_alone
+from sfumato_research.studies.base import Cell, Entry, Figure, Finding, Outcome, Part, Setting, Study, Table
+from sfumato_research.studies.bench import Bench
+from sfumato_research.studies.draw import Curve, curves
+from sfumato_research.studies.scenes import SCENES
+
+EVERYTHING = (
+    "laplace", "purkayastha", "gaussian", "projection", "sparse", "suppression", "leace", "removal",
+    "random-word", "nearest-term", "quantised", "truncated", "rotation", "ironcore", "privrag",
+)  # fmt: skip
+SOME = ("laplace", "purkayastha", "sparse", "suppression", "leace", "removal")
+LEAKED = 1000
+"""Releases that an attacker who queries nothing got hold of."""
+_MODELS = {"minilm": "all-MiniLM-L6-v2", "wordllama": "WordLlama"}
+Row = tuple[Defence, Leakage, dict[str, Utility], AttackRow | None]
+
+
+def _scene(setting: Setting, scene: str, model: str, baselines: Sequence[str]) -> Outcome:
+    """What our protectors and others leak to the token attack, and what they keep."""
+    with one_blas_thread():
+        bench = Bench.of(SCENES[scene][0](setting.data), setting, model)
+        others = bench.baselines(setting.pick(baselines, ("laplace", "leace", "removal")))
+        rows: list[Row] = []
+        for defence in (*bench.protectors(), *others):
+            asked = bench.informed(defence) if defence.name in ("protector", "laplace", "leace") else None
+            rows.append((defence, bench.leaks(defence), bench.keeps(defence), asked))
+            bench.targets.pop(defence.label)
+    title = f"{bench.scene.name}, {_MODELS[model]}"
+    drawn = [_picture(title, f"sfumato-{scene}-{model}.svg", bench, rows)] if len(others) > 20 else []
+    return Outcome([_defences(title, bench, rows)], drawn)
+
+
+def _strongest(setting: Setting, scene: str, model: str) -> Outcome:
+    """Every attack on the default protector; where none learns to write, on neutral texts alone too."""
+    tables, findings = [], []
+    with one_blas_thread():
+        bench = Bench.of(SCENES[scene][0](setting.data), setting, model)
+        default, _, neutral = bench.protectors()
+        writes = model == "minilm"
+        for defence in (default,) if writes else (default, neutral):
+            texts = setting.pick(("decoder", "minilm"), ("minilm",)) if writes else ()
+            found = _attacks(bench, defence, texts)
+            title = f"{bench.scene.name}, {_MODELS[model]}: {defence.label}"
+            counted = [each for each in found if each.excess is not None and _name(each) not in bench.blind]
+            worst = max(counted, key=lambda each: each.released)
+            tables.append(_suite(title, found, bench.blind))
+            findings.append(_reads_most(title, worst, bench.keeps(defence)))
+    return Outcome(tables, findings=findings)
+
+
+def _attacks(bench: Bench, defence: Defence, written: Sequence[str]) -> list[Leakage | AttackRow]:
+    """Trained, aligned, written, averaged."""
+    found: list[Leakage | AttackRow] = [bench.leaks(defence), bench.aligned(defence, LEAKED)]
+    found += [bench.written(name, defence) for name in written]
+    with suppress(LeftOut):  # without noise every release is the same
+        found.append(bench.averaged(defence))
+    return found
+
+
+def _defences(title: str, bench: Bench, rows: Sequence[Row]) -> Table:
+    first = rows[0][1]
+    control: list[Entry] = [
+        "clean vectors (control)", Cell.between(first.control, first.intervals["control"]),
+        Cell(1.0, form=".0%"), "",
+        *(Cell(1.0, form=".1%") for _ in bench.measures),
+    ]  # fmt: skip
+    floor: list[Entry] = [
+        "concept taken out of the text (floor)", Cell.between(first.floor, first.intervals["floor"]),
+        Cell(0.0, form=".0%"), "", *("" for _ in bench.measures),
+    ]  # fmt: skip
+    table: list[list[Entry]] = [control, floor]
+    for defence, leaks, keeps, asked in rows:
+        table.append(
+            [
+                defence.label,
+                Cell.between(leaks.released, leaks.intervals["released"]),
+                Cell.between(leaks.excess, leaks.interval, ".0%"),
+                "" if asked is None else Cell(asked.released, form=".2f"),
+                *(Cell.between(each.kept, each.interval, ".1%") for each in keeps.values()),
+            ]
+        )
+    clean = ", ".join(f"{name} {each.clean:.3f} ({each.metric})" for name, each in rows[0][2].items())
+    material, suite = bench.material, bench.suite
+    note = (
+        f"{len(material.rows):,} texts name one of {len(material.vocabulary.terms)} terms; "
+        f"{len(material.test):,} are attacked, near-duplicates never on both sides; pool of "
+        f"{len(material.texts):,}. Token attack: network, linear and their mean, {suite.epochs} epochs on "
+        f"fresh releases, {suite.copies} copies with other terms, {suite.seeds} seeds for control, floor and "
+        f"protectors, one for the others. Prior {first.prior:.3f}. Clean: {clean}. "
+        "*informed*: top-1 of an attacker who knows all but the term and may not ask the protector."
+    )
+    columns = ["release", "leakage", "excess", "informed", *(f"{name} kept" for name in bench.measures)]
+    return Table(f"{title}: what leaks and what is kept", columns, table, note)
+
+
+def _name(found: Leakage | AttackRow) -> str:
+    return found.attack if isinstance(found, Leakage) else found.name
+
+
+def _suite(title: str, attacks: Sequence[Leakage | AttackRow], blind: set[str]) -> Table:
+    rows: list[list[Entry]] = []
+    for each in attacks:
+        excess = Cell.between(each.excess, each.interval, ".0%")
+        last: Entry = "not counted: it does not read clean vectors" if _name(each) in blind else excess
+        rows.append(
+            [_name(each), Cell(each.control), Cell(each.floor), Cell(each.prior), Cell(each.released), last]
+        )
+    note = (
+        "Each attack beside its own control and floor; the mean of releases is what sticky noise prevents. "
+        f"An attack counts if its control is {MARGIN:.0%} above floor and prior with 95 % confidence."
+    )
+    return Table(
+        f"Every attack on {title}",
+        ["attack", "control", "floor", "prior", "released", "excess"],
+        rows,
+        note,
+    )
+
+
+def _reads_most(title: str, worst: Leakage | AttackRow, keeps: dict[str, Utility]) -> Finding:
+    kept = ", ".join(f"{name} {each.kept or 0.0:.1%}" for name, each in keeps.items())
+    return Finding(
+        title,
+        "what the attack that reads most names, beside redaction and guessing; no verdict",
+        "–",
+        f"{worst.released:.3f} by {_name(worst)} (clean {worst.control:.3f}, redaction {worst.floor:.3f}, "
+        f"guess {worst.prior:.3f}); kept over all rows: {kept}",
+        None,
+    )
+
+
+def _picture(title: str, name: str, bench: Bench, rows: Sequence[Row]) -> Figure:
+    """What leaks against what is kept, a series for each defence."""
+    measure = next(iter(bench.measures))
+    series: dict[str, list[Row]] = {}
+    for row in rows:
+        series.setdefault(row[0].name, []).append(row)
+    lines = []
+    for label, found in series.items():
+        usable = [row for row in found if row[1].excess is not None and row[2][measure].kept is not None]
+        excess = [row[1].excess or 0.0 for row in usable]
+        bounds = [row[1].interval or (value, value) for row, value in zip(usable, excess, strict=True)]
+        lines.append(
+            Curve(
+                label,
+                [row[2][measure].kept or 0.0 for row in usable],
+                excess,
+                [low for low, _ in bounds],
+                [high for _, high in bounds],
+                joined=label != "protector",
+            )
+        )
+    drawn = curves(
+        lines,
+        title=title,
+        x_label=f"share of clean {measure} kept",
+        y_label="excess leakage (0: what redaction leaves)",
+        x_range=(0.0, 1.0),
+        y_range=(-0.5, 1.0),
+    )
+    note = "Bars: 95 % intervals. What leaks less than -50 % is drawn there."
+    return Figure(name, drawn, f"{title}: excess leakage against what is kept", note)
+
+
+def _parts(scene: str, model: str, baselines: Sequence[str]) -> list[Part]:
+    needs = SCENES[scene][1]
+    leaks: Callable[[Setting], Outcome] = partial(_scene, scene=scene, model=model, baselines=baselines)
+    attacks: Callable[[Setting], Outcome] = partial(_strongest, scene=scene, model=model)
+    return [
+        Part(f"{scene}-{model}", f"{scene}, {_MODELS[model]}: defences", leaks, needs),
+        Part(f"{scene}-{model}-attacks", f"{scene}, {_MODELS[model]}: attacks", attacks, needs),
+    ]
+
+
+def _needs(*scenes: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(need for scene in scenes for need in SCENES[scene][1]))
+
+
+STUDY = Study(
+    "sfumato",
+    "What protectors leak and keep, over concepts, encoders and attacks",
+    "ours",
+    [
+        *_parts("location", "minilm", EVERYTHING),
+        *_parts("disease", "minilm", SOME),
+        *_parts("person", "minilm", SOME),
+        *_parts("location", "wordllama", SOME),
+        *_parts("disease", "wordllama", SOME),
+        *_parts("person", "wordllama", SOME),
+        Part("vectors", "Vectors without their texts", vectors_alone, _needs(*NAMES)),
+        Part("losses", "What one swapped term costs", losses, _needs(*NAMES)),
+        Part("floor", "What the floor is made of", what_the_floor_is, SCENES["location"][1]),
+        Part("concepts", "The cost of hiding more concepts", many_concepts, SCENES["location"][1]),
+    ],
+)

@@ -1,0 +1,151 @@
+"""The data sets of the SPARSE study, each with the entities it protects and its own measure of utility."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from sfumato.auditing.utility import ScoredPairs, Searches
+from sfumato.concepts import medical, organisations, places
+from sfumato.concepts.concept import Concept
+from sfumato.concepts.dictionary import Dictionary
+from sfumato.concepts.swaps import TermSwap
+from sfumato.errors import InputError
+from sfumato_research.studies.base import Setting
+from sfumato_research.studies.data import encoder, rows, searches, sts
+from sfumato_research.studies.rig import Gold, Rig, effort
+
+LONGEST = 50
+"""Words of a document that are embedded; the paper's texts have 3 to 15."""
+AT_LEAST = {"fiqa": 3}
+"""Texts a term must stand in to be protected, else 5: what an attacker sees once he cannot learn."""
+_PAIRS = 5000
+
+ENTITIES = (
+    places.COUNTRIES,
+    places.STATES,
+    places.CITIES,
+    places.REGIONS,
+    organisations.ORGANISATIONS,
+)
+DISEASES = (medical.DISEASES,)
+CASED = places.CASED | organisations.CASED | medical.CASED
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Task:
+    """Different texts, what is protected in them, and what they are for."""
+
+    name: str
+    texts: list[str]
+    concept: Concept
+    gold: Gold
+
+
+def listed_concept(name: str, texts: Sequence[str], kinds: Sequence[Sequence[str]], at_least: int) -> Concept:
+    """The terms of some lists that stand in enough of the texts; one may stand for another of its kind."""
+    everything = list(dict.fromkeys(term for kind in kinds for term in kind))
+    finder = Concept.from_detector(name, Dictionary(everything, label=name, cased=CASED))
+    counts = Counter(term for text in texts for term in finder.terms_in(text))
+    frequent = [term for term in everything if counts[term.lower()] >= at_least]
+    if len(frequent) < 2:
+        raise InputError(f"At least 2 terms must stand in {at_least} texts. Found {len(frequent)}.")
+    kept = set(frequent)
+    groups = [[term for term in kind if term in kept] for kind in kinds]
+    detector = Dictionary(frequent, label=name, name=f"{len(frequent)} listed terms", cased=CASED)
+    return Concept(
+        name,
+        tuple(frequent),
+        detector,
+        placeholder="something",
+        swap=TermSwap(*(group for group in groups if len(group) > 1)),
+    )
+
+
+def task(data: Path, name: str) -> Task:
+    """Load one of the sets."""
+    texts, gold = _LOADERS[name](data)
+    kinds = DISEASES if name == "scifact" else ENTITIES
+    kind = "disease" if name == "scifact" else "entity"
+    return Task(name, texts, listed_concept(kind, texts, kinds, AT_LEAST.get(name, 5)), gold)
+
+
+SIZES: dict[str, dict[str, int]] = {
+    "main": {"rows": 800, "others": 800, "gold": 800, "epochs": 15, "copies": 3, "seeds": 2, "draws": 2},
+    "others": {"rows": 500, "others": 500, "gold": 500, "epochs": 15, "copies": 3, "seeds": 1, "draws": 2},
+}
+"""Sizes of full runs: of STS12 and FIQA, which most tables use, and of everything else."""
+
+
+@lru_cache(maxsize=8)
+def rig(setting: Setting, name: str, model: str = "minilm") -> Rig:
+    """The rig of one set, kept while a study runs."""
+    found = task(setting.data, name)
+    sizes = effort(setting, **SIZES["main" if name in ("sts12", "fiqa") else "others"])
+    setting.on_step(f"embedding {name}")
+    return Rig(found.texts, found.concept, encoder(setting, model), sizes, gold=found.gold, seed=setting.seed)
+
+
+def shortened(text: str) -> str:
+    """The first words of a text."""
+    return " ".join(text.split()[:LONGEST])
+
+
+def _similar(name: str) -> Callable[[Path], tuple[list[str], Gold]]:
+    def load(data: Path) -> tuple[list[str], Gold]:
+        found = sts(data, name)
+        first, second = ([found.texts[row] for row in side] for side in found.pairs.T)
+        return found.texts, ScoredPairs(first, second, found.scores.tolist())
+
+    return load
+
+
+def _searched(folder: str) -> Callable[[Path], tuple[list[str], Gold]]:
+    def load(data: Path) -> tuple[list[str], Gold]:
+        found = searches(data, folder)
+        place: dict[str, int] = {}
+        for text in [*found.documents, *found.queries]:
+            place.setdefault(shortened(text), len(place))
+        answers = [
+            sorted({place[shortened(found.documents[row])] for row in judged}) for judged in found.judged
+        ]
+        return list(place), Searches([shortened(query) for query in found.queries], answers)
+
+    return load
+
+
+def _quora(data: Path) -> tuple[list[str], Gold]:
+    """Each question looks for its duplicates among all the others."""
+    place: dict[str, int] = {}
+    alike: dict[str, set[int]] = {}
+    for number, row in enumerate(rows(data, "quora_pairs", "quora_pairs")):
+        if number == _PAIRS:
+            break
+        first, second = row["question1"], row["question2"]
+        for text in (first, second):
+            place.setdefault(text, len(place))
+        if row["is_duplicate"] == "1" and first != second:
+            alike.setdefault(first, set()).add(place[second])
+    return list(place), Searches(list(alike), [sorted(found) for found in alike.values()])
+
+
+_LOADERS: dict[str, Callable[[Path], tuple[list[str], Gold]]] = {
+    "sts12": _similar("sts12"),
+    "fiqa": _searched("retrieval_fiqa_mini"),
+    "stsb": _similar("stsb"),
+    "sts14": _similar("sts14"),
+    "quora": _quora,
+    "scifact": _searched("retrieval_scifact"),
+}
+FOLDERS = {
+    "sts12": "sts12",
+    "fiqa": "retrieval_fiqa_mini",
+    "stsb": "stsb",
+    "sts14": "sts14",
+    "quora": "quora_pairs",
+    "scifact": "retrieval_scifact",
+}
+"""Where each set lies."""

@@ -1,0 +1,1 @@
+"""The tables of Vec2Text, run again."""

@@ -1,0 +1,66 @@
+"""`sfumato study` as a user runs it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from research.tests.studies.test_together import good, refused, study
+from tests.cli.test_main import sfumato
+
+from sfumato_research import command, studies
+from sfumato_research.studies import STUDIES
+
+
+def test_without_a_name_studies_are_listed_with_their_parts():
+    done = sfumato("study")
+    assert done.returncode == 0, done.stderr
+    assert all(name in done.stdout for name in STUDIES)
+    assert "  table1: " in done.stdout
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("all",),
+        ("all", "--data", "."),
+        ("sparse", "dppn", "--data", ".", "--jobs", "2"),
+        ("privemb", "--data", ".", "--part", "nothing"),
+        ("spars", "--data", "."),
+    ],
+    ids=" ".join,
+)
+def test_bad_requests_are_one_line_and_write_nothing(arguments, tmp_path):
+    done = sfumato("study", *arguments, "-o", "results", cwd=tmp_path)
+    lines = done.stderr.strip().splitlines()
+    assert done.returncode == 2 and len(lines) == 1 and lines[0].startswith("sfumato: "), done.stderr
+    assert not list(tmp_path.glob("results/*"))
+
+
+@pytest.fixture
+def made_up(monkeypatch):
+    """Studies of a second each, under the names of two real ones."""
+    known = {"sparse": good("sparse", 1), "dppn": good("dppn")}
+    monkeypatch.setattr(studies, "load_study", lambda name: known[name])
+    return known
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_several_studies_end_in_one_folder(made_up, tmp_path, monkeypatch, capsys, jobs):
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    kept, out = tmp_path / "all.json", tmp_path / "results"
+    command.command(["sparse", "dppn"], data=tmp_path, output=out, jobs=jobs, json=kept)
+    said = capsys.readouterr().out
+    assert "sparse: 1 parts run, 0 kept." in said and "dppn: 2 parts run, 0 kept." in said
+    assert list(json.loads(kept.read_text())) == ["sparse", "dppn"]
+    assert sorted(path.name for path in out.iterdir()) == ["dppn.json", "sparse.json"]
+    command.command(["sparse", "dppn", "dppn"], data=tmp_path, output=out, jobs=jobs)
+    assert "dppn: 0 parts run, 2 kept." in capsys.readouterr().out
+
+
+def test_a_study_that_refuses_ends_the_command_with_its_line(made_up, tmp_path):
+    from sfumato.errors import InputError
+
+    made_up["sparse"] = study("sparse", refused)
+    with pytest.raises(InputError, match="must not be run"):
+        command.command(["sparse", "dppn"], data=tmp_path, output=tmp_path / "out", jobs=2)
