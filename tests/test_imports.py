@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import tomllib
+
 import sfumato
 
 ROOT = Path(sfumato.__file__).parent
@@ -110,6 +112,23 @@ def test_folders_import_only_from_above():
             if ORDER.index(part) > ORDER.index(own):
                 wrong.append(f"{path.relative_to(ROOT)} imports {part}")
     assert not wrong
+
+
+def test_research_is_imported_by_nothing_here():
+    named = [path for path in ROOT.rglob("*.py") if "sfumato_research" in path.read_text()]
+    assert not named
+
+
+def test_the_wheel_and_the_source_archive_hold_no_research():
+    """Both take what is named here and nothing else; the editable install shows what lies in the folder."""
+    built = tomllib.loads((ROOT.parents[1] / "pyproject.toml").read_text())["tool"]["hatch"]["build"][
+        "targets"
+    ]
+    assert built["wheel"] == {"packages": ["src/sfumato"]}
+    assert set(built["sdist"]) == {"include"}
+    assert not [part for part in built["sdist"]["include"] if part.strip("/*") in ("", "research")]
+    held = {path.relative_to(ROOT).parts[0].removesuffix(".py") for path in ROOT.rglob("*.py")}
+    assert held == {*ORDER, "__init__"}
 
 
 def test_one_level_of_folders():
