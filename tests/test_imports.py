@@ -121,9 +121,8 @@ def test_research_is_imported_by_nothing_here():
 
 def test_the_wheel_and_the_source_archive_hold_no_research():
     """Both take what is named here and nothing else; the editable install shows what lies in the folder."""
-    built = tomllib.loads((ROOT.parents[1] / "pyproject.toml").read_text())["tool"]["hatch"]["build"][
-        "targets"
-    ]
+    tools = tomllib.loads((ROOT.parents[1] / "pyproject.toml").read_text())["tool"]
+    built = tools["hatch"]["build"]["targets"]
     assert built["wheel"] == {"packages": ["src/sfumato"]}
     assert set(built["sdist"]) == {"include"}
     assert not [part for part in built["sdist"]["include"] if part.strip("/*") in ("", "research")]

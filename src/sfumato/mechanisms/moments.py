@@ -15,11 +15,6 @@ def chi_mean(dim: float) -> float:
     return math.sqrt(2.0) * math.exp(math.lgamma((dim + 1) / 2) - math.lgamma(dim / 2))
 
 
-def root_gamma_mean(shape: float) -> float:
-    """E sqrt(t) for t ~ Gamma(shape, 1)."""
-    return math.exp(math.lgamma(shape + 0.5) - math.lgamma(shape))
-
-
 def expected_root(log_transform: Callable[[Floats], Floats], mean: float) -> float:
     """E sqrt(S) of a positive S with this mean, from the log of its Laplace transform E exp(-t S).
 

@@ -11,30 +11,18 @@ from sfumato.sensitivity.mask import Mask
 from sfumato.sensitivity.shapes import Dense, Diagonal, Factored, Shape
 
 if TYPE_CHECKING:
-    from sfumato.sensitivity.analysis import (
-        TopAndTail,
-        rank_correlation,
-        sensitivities,
-        top_and_tail,
-        top_overlap,
-    )
     from sfumato.sensitivity.combine import combine_masks, epsilon_for
     from sfumato.sensitivity.learned import LearnedMask, MaskReport, MaskSettings
     from sfumato.sensitivity.learner import MaskLearner
 
-# Loaded on first use: the learner needs torch, the analysis scipy.stats.
+# Loaded on first use: the learner needs torch.
 _HOMES = {
     "LearnedMask": "learned",
     "MaskLearner": "learner",
     "MaskReport": "learned",
     "MaskSettings": "learned",
-    "TopAndTail": "analysis",
     "combine_masks": "combine",
     "epsilon_for": "combine",
-    "rank_correlation": "analysis",
-    "sensitivities": "analysis",
-    "top_and_tail": "analysis",
-    "top_overlap": "analysis",
 }
 
 __all__ = [
@@ -50,13 +38,8 @@ __all__ = [
     "MaskReport",
     "MaskSettings",
     "Shape",
-    "TopAndTail",
     "combine_masks",
     "epsilon_for",
-    "rank_correlation",
-    "sensitivities",
-    "top_and_tail",
-    "top_overlap",
 ]
 
 

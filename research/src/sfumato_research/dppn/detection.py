@@ -8,7 +8,7 @@ from sfumato.attacks.classifier import TokenClassifier, best_of
 from sfumato.evaluation.noise_baselines import learn_mask
 from sfumato.mechanisms.base import one_blas_thread
 from sfumato.sensitivity import Mask
-from sfumato.sensitivity.analysis import rank_correlation, top_overlap
+from sfumato_research.analysis import rank_correlation, top_overlap
 from sfumato_research.dppn.defences import defence, levels, random_mask, unaware
 from sfumato_research.dppn.printed import OVERLAP
 from sfumato_research.sparse.data import rig

@@ -15,7 +15,7 @@ from sfumato.mechanisms import Identity
 from sfumato.mechanisms.base import one_blas_thread
 from sfumato.randomness import generator
 from sfumato.sensitivity import Mask, MaskLearner, MaskSettings
-from sfumato.sensitivity.analysis import top_overlap
+from sfumato_research.analysis import top_overlap
 from sfumato_research.dppn.defences import defence, levels, unaware
 from sfumato_research.dppn.printed import SPILL
 from sfumato_research.studies.base import Cell, Figure, Finding, Outcome, Setting, Table

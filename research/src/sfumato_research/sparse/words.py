@@ -23,7 +23,7 @@ from sfumato.evaluation.privacy import words
 from sfumato.mechanisms import Identity, Laplace, Mahalanobis, Mechanism
 from sfumato.randomness import generator
 from sfumato.sensitivity import Mask
-from sfumato.sensitivity.analysis import top_and_tail
+from sfumato_research.analysis import top_and_tail
 from sfumato_research.sparse.data import CASED, rig
 from sfumato_research.sparse.printed import P_VALUE, SPILL, TOP_SENSITIVITY
 from sfumato_research.sparse.tradeoff import levels

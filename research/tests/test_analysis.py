@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.sensitivity.planted import planted_pairs
 
 from sfumato.errors import ParameterError, VectorError
 from sfumato.randomness import generator
-from sfumato.sensitivity import Mask, rank_correlation, sensitivities, top_and_tail, top_overlap
-from tests.sensitivity.planted import planted_pairs
+from sfumato.sensitivity import Mask
+from sfumato_research.analysis import rank_correlation, sensitivities, top_and_tail, top_overlap
 
 DATA = planted_pairs(300, shift=0.4)
 
