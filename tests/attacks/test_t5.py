@@ -20,10 +20,10 @@ from sfumato.attacks.hf_pieces import padded
 from sfumato.attacks.hf_reader import T5Reader, without_noise
 from sfumato.attacks.hf_t5 import describe_t5, make_t5
 from sfumato.attacks.published import MeanPooled, read_published, t5_from
-from sfumato.attacks.scores import exact_match
 from sfumato.attacks.t5 import T5Corrector
 from sfumato.errors import ArtifactError, InputError, ParameterError, VectorError
 from sfumato.mechanisms import Gaussian, Projection
+from sfumato.metrics.reconstruction import exact_match
 from sfumato.protector import Protector
 from sfumato.randomness import generator
 from sfumato.sensitivity import Background

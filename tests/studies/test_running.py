@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 from sfumato.errors import InputError, ParameterError
-from sfumato.studies import STUDIES, Cell, Figure, Finding, Outcome, Part, Setting, Study, Table, load_study
+from sfumato.studies import STUDIES, Cell, Finding, Outcome, Part, Picture, Setting, Study, Table, load_study
 from sfumato.studies.draw import Curve, curves
 from sfumato.studies.page import fill
 from sfumato.studies.running import run_study
@@ -25,7 +25,7 @@ def _study(calls: list[str]) -> Study:
             "Values", ["row", "value"], [["a", Cell(0.5, 0.4, 0.6, printed=0.7)], ["b", None], ["c", 1200]]
         )
         drawn = curves([Curve("one", [1, 2], [0.1, 0.3])], title="T", x_label="x", y_label="y")
-        return Outcome([table], [Figure("demo-one.svg", drawn, "A line")])
+        return Outcome([table], [Picture("demo-one.svg", drawn, "A line")])
 
     def second(setting: Setting) -> Outcome:
         calls.append("second")

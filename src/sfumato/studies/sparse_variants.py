@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sfumato.evaluation import tradeoff_rate
 from sfumato.evaluation.text_baselines import NearestTerm, RandomWord, Removal
+from sfumato.metrics import tradeoff_rate
 from sfumato.studies.base import Cell, Finding, Outcome, Setting, Table
 from sfumato.studies.measured import Measured
 from sfumato.studies.sparse_data import rig

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sfumato.mechanisms.base import one_blas_thread
 from sfumato.randomness import Source
-from sfumato.studies.base import Cell, Figure, Finding, Outcome, Setting, Table
+from sfumato.studies.base import Cell, Finding, Outcome, Picture, Setting, Table
 from sfumato.studies.data import rows
 from sfumato.studies.draw import Curve, curves
 from sfumato.studies.stamp_rows import group_sizes, mean_cell, quiet_source, rewriter
@@ -171,7 +171,7 @@ def _blurred_or_not(apart: Mapping[str, Cell]) -> Finding:
 
 
 def _share(leakage: TokenLeakage, name: str) -> Cell:
-    return Cell(getattr(leakage, name), *leakage.intervals[name], ".1%")
+    return Cell.between(getattr(leakage, name), leakage.intervals[name], ".1%")
 
 
 def _table(table: Sequence[Row], clean: Cell, without: Cell, texts: Texts, attacker: Attacker) -> Table:
@@ -210,7 +210,7 @@ def _table(table: Sequence[Row], clean: Cell, without: Cell, texts: Texts, attac
     return Table("Sensitive words recovered, beside utility", columns, lines, note)
 
 
-def _figure(table: Sequence[Row], texts: Texts) -> Figure:
+def _figure(table: Sequence[Row], texts: Texts) -> Picture:
     lines = []
     for scheme in (STAMP, LAPLACE, UNIFORM):
         own = [row for row in table if row.scheme == scheme]
@@ -225,7 +225,7 @@ def _figure(table: Sequence[Row], texts: Texts) -> Figure:
         )
     title = f"{texts.metric.capitalize()} over the excess leakage of sensitive words"
     svg = curves(lines, title=title, x_label="excess leakage", y_label=texts.metric)
-    return Figure("stamp-attack.svg", svg, title)
+    return Picture("stamp-attack.svg", svg, title)
 
 
 def _findings(table: Sequence[Row], clean: Cell) -> list[Finding]:

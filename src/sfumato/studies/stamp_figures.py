@@ -9,7 +9,7 @@ import numpy as np
 
 from sfumato.embedders.base import Embedder
 from sfumato.mechanisms.base import one_blas_thread
-from sfumato.studies.base import Cell, Figure, Finding, Outcome, Setting, Table
+from sfumato.studies.base import Cell, Finding, Outcome, Picture, Setting, Table
 from sfumato.studies.data import encoder
 from sfumato.studies.draw import Curve, curves
 from sfumato.studies.stamp_rows import CODE, READINGS, mean_cell, pieces, quiet_source, rewriter, rewritten
@@ -88,7 +88,7 @@ def figure_five(
     title = "Figure 5: cosine of text and private text over the threshold"
     svg = curves(lines, title=title, x_label="threshold of importance", y_label="cosine")
     table = Table("Threshold of importance", ["threshold", "important words", *heads], rows, note)
-    return Outcome([table], [Figure("stamp-threshold.svg", svg, title)], [_stable(found)])
+    return Outcome([table], [Picture("stamp-threshold.svg", svg, title)], [_stable(found)])
 
 
 def _with_error(row: SweepRow) -> Cell:
@@ -161,7 +161,7 @@ def figure_six(setting: Setting, name: str, texts: Texts, vocabulary: Vocabulary
         f"{len(texts.texts)} texts; {texts.how}. Every blurred word has the budget of its line, the others "
         "are as they were: budgets of a word are matched, those of a text are not.",
     )
-    figure = Figure(f"stamp-groups-{name}.svg", svg, title)
+    figure = Picture(f"stamp-groups-{name}.svg", svg, title)
     return Outcome([table], [figure], [_nested(name, texts, scores, levels)])
 
 

@@ -14,7 +14,7 @@ from sfumato.concepts import Concept
 from sfumato.concepts.spans import merge
 from sfumato.embedders import load_embedder
 from sfumato.embedders.base import Embedder
-from sfumato.evaluation import classify
+from sfumato.metrics import classify
 from sfumato.randomness import generator
 from sfumato.studies.base import Setting
 from sfumato.studies.data import encoder, rows
