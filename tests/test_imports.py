@@ -50,6 +50,7 @@ ORDER = [
     "accounting",
     "embedders",
     "concepts",
+    "metrics",
     "sensitivity",
     "mechanisms",
     "gpu",

@@ -13,7 +13,6 @@ from scipy.stats import gamma
 from sfumato.attacks.base import fresh_releases
 from sfumato.attacks.informed import Informed, InformedReader, guess, guess_all
 from sfumato.attacks.likelihood import likelihood
-from sfumato.attacks.scores import ranks, share
 from sfumato.concepts.concept import Concept
 from sfumato.embedders import Fake
 from sfumato.errors import ArtifactError, InputError, ParameterError, VectorError
@@ -28,6 +27,8 @@ from sfumato.mechanisms import (
     Purkayastha,
     Suppression,
 )
+from sfumato.metrics.intervals import share
+from sfumato.metrics.ranking import ranks
 from sfumato.protector import Protector
 from sfumato.randomness import generator
 from sfumato.sensitivity import Background, Mask

@@ -15,10 +15,10 @@ from sfumato.attacks.base import fresh_releases, held_back
 from sfumato.attacks.hf_correct import Corrections, Guess, closest
 from sfumato.attacks.hf_pieces import padded
 from sfumato.attacks.hf_reader import T5Reader, without_noise
-from sfumato.attacks.scores import exact_match
 from sfumato.attacks.t5 import T5Corrector
 from sfumato.errors import ArtifactError, InputError, ParameterError, VectorError
 from sfumato.mechanisms import Gaussian, Projection
+from sfumato.metrics.reconstruction import exact_match
 from sfumato.protector import Protector
 from sfumato.randomness import generator
 from sfumato.sensitivity import Background

@@ -8,13 +8,14 @@ import pytest
 from sfumato.attacks import fresh_releases
 from sfumato.concepts import Concept
 from sfumato.errors import InputError, ParameterError
-from sfumato.evaluation import BASELINES, Sample, classify, fit_baselines, fit_undo
+from sfumato.evaluation import BASELINES, Sample, fit_baselines, fit_undo
 from sfumato.evaluation.compression import Quantised, Truncated
 from sfumato.evaluation.erasure import Leace
 from sfumato.evaluation.keyed_baselines import Ironcore, Privrag, Rotation
 from sfumato.evaluation.noise_baselines import LaplaceNoise, SparseNoise
 from sfumato.evaluation.text_baselines import NearestTerm, RandomWord, Removal
 from sfumato.mechanisms import Mahalanobis
+from sfumato.metrics import classify
 from sfumato.randomness import generator
 from sfumato.sensitivity import Mask
 from tests.evaluation.places import PLACES, place_sample, sentences

@@ -35,11 +35,11 @@ from sfumato.attacks.leastsquares import (
     fit_ridge,
     moments,
 )
-from sfumato.attacks.scores import cosine
 from sfumato.attacks.victim import Tensors
 from sfumato.embedders import load_embedder
 from sfumato.errors import ArtifactError, InputError, ParameterError
 from sfumato.mechanisms import Mechanism
+from sfumato.metrics.similarity import pair_cosines
 from sfumato.numbers import finite_number, whole_number
 from sfumato.protector import Protector
 from sfumato.randomness import generator
@@ -130,7 +130,7 @@ class Alignment(Attack):
         if len(leaked) > 1:
             training, test = held_back(len(leaked), self.held_back, self.seed)
             trial = AlignedReader(self._map(clean[training], own[training], None), reader)
-            kept = cosine(trial.align(clean[test]), own[test])
+            kept = pair_cosines(trial.align(clean[test]), own[test])
             made.control = Control("cosine", float(kept.mean()), len(kept))
         return made
 

@@ -18,11 +18,11 @@ from sfumato.attacks.hf_pieces import Pieces
 from sfumato.attacks.hf_t5 import VectorT5, describe_t5, make_t5
 from sfumato.attacks.hf_training import autocast, restore, tuned_weights
 from sfumato.attacks.likelihood import Victim, inputs_of
-from sfumato.attacks.scores import token_f1
 from sfumato.attacks.victim import pack_victim, unpack_victim
 from sfumato.devices import chosen_device
 from sfumato.embedders import load_embedder
 from sfumato.errors import ArtifactError, InputError
+from sfumato.metrics.reconstruction import token_f1
 from sfumato.protector import Protector
 from sfumato.types import Vectors
 

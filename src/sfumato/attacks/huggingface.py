@@ -41,10 +41,10 @@ from sfumato.attacks.hf_training import (
     tuned_weights,
 )
 from sfumato.attacks.placed import rows_on
-from sfumato.attacks.scores import token_f1
 from sfumato.devices import chosen_device
 from sfumato.errors import ArtifactError, InputError, ParameterError
 from sfumato.mechanisms import Mechanism
+from sfumato.metrics.reconstruction import token_f1
 from sfumato.numbers import finite_number, whole_number
 from sfumato.protector import Protector
 from sfumato.types import Vectors

@@ -20,11 +20,12 @@ from sfumato.arrays import as_vectors
 from sfumato.artifacts import PathLike
 from sfumato.attacks.base import Attack, Control, Embeds, Inverter, OnStep, Recovered, checked
 from sfumato.attacks.likelihood import Likelihood, Victim, checked_pair, embeds_neutral, inputs_of, likelihood
-from sfumato.attacks.scores import Figure, mean, random_order, ranks, top
 from sfumato.attacks.victim import pack_victim, unpack_victim
 from sfumato.concepts.concept import Concept
 from sfumato.errors import ArtifactError, InputError, ParameterError
 from sfumato.mechanisms import Mechanism
+from sfumato.metrics.intervals import Figure, mean
+from sfumato.metrics.ranking import random_order, ranks, top
 from sfumato.protector import Protector
 from sfumato.randomness import generator
 from sfumato.types import Floats

@@ -15,9 +15,10 @@ from sfumato.attacks.base import Control, OnStep, fresh_releases
 from sfumato.attacks.likelihood import Victim
 from sfumato.attacks.perceptron import Perceptron, Schedule, train
 from sfumato.attacks.reader import TokenReader, platt
-from sfumato.attacks.scores import ranked, top_share
 from sfumato.attacks.vocabulary import Vocabulary
 from sfumato.concepts.duplicates import near_duplicates, split
+from sfumato.metrics.leakage import count_leaked
+from sfumato.metrics.ranking import ranked
 from sfumato.types import Vectors
 
 _DRAWS = 2
@@ -70,7 +71,7 @@ class Lesson:
     def _share(self, logits: NDArray[np.floating[Any]], kept: NDArray[np.bool_]) -> float:
         terms = np.array(self.vocabulary.terms, object)
         truth = [list(terms[row]) for row in kept]
-        return top_share(truth, ranked(logits, list(terms), kept.sum(axis=1).tolist())).value
+        return count_leaked(truth, ranked(logits, list(terms), kept.sum(axis=1).tolist())).rate
 
 
 def split_texts(

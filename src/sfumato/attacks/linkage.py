@@ -20,10 +20,11 @@ from sfumato.arrays import as_vectors
 from sfumato.artifacts import PathLike
 from sfumato.attacks.base import Attack, Control, Inverter, OnStep, Recovered, checked
 from sfumato.attacks.likelihood import Victim, checked_pair, likelihood
-from sfumato.attacks.scores import Figure, mean, random_order, ranks, top
 from sfumato.attacks.victim import pack_texts, pack_victim, unpack_texts, unpack_victim
 from sfumato.errors import ArtifactError, InputError
 from sfumato.mechanisms import Mechanism
+from sfumato.metrics.intervals import Figure, mean
+from sfumato.metrics.ranking import random_order, ranks, top
 from sfumato.numbers import whole_number
 from sfumato.protector import Protector
 from sfumato.randomness import generator

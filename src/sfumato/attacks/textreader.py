@@ -21,13 +21,13 @@ from sfumato.attacks.hf_training import autocast
 from sfumato.attacks.likelihood import Victim, inputs_of
 from sfumato.attacks.network import Network, Sizes
 from sfumato.attacks.quantise import Arrays, pack, unpack
-from sfumato.attacks.scores import token_f1
 from sfumato.attacks.search import Search, Searcher, hypothesis
 from sfumato.attacks.victim import pack_victim, unpack_victim
 from sfumato.attacks.wordpieces import Wordpieces
 from sfumato.devices import chosen_device
 from sfumato.embedders import load_embedder
 from sfumato.errors import ArtifactError, InputError
+from sfumato.metrics.reconstruction import token_f1
 from sfumato.types import Vectors
 
 GREEDY = Search(steps=0, beam=1, first=1)

@@ -6,12 +6,12 @@ import numpy as np
 
 from sfumato.attacks.bits import Bits
 from sfumato.attacks.linkage import Linkage
-from sfumato.attacks.scores import share
 from sfumato.auditing.material import Material
 from sfumato.auditing.rows import AttackRow, LeftOut, row_of
 from sfumato.auditing.settings import Suite
 from sfumato.auditing.target import DefenceTarget, FixedTarget, Target, Victim
-from sfumato.evaluation.privacy import Hits
+from sfumato.metrics.intervals import share
+from sfumato.metrics.leakage import Hits
 from sfumato.randomness import generator
 from sfumato.types import Rows, Vectors
 

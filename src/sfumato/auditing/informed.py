@@ -12,7 +12,7 @@ from sfumato.auditing.rows import AttackRow, LeftOut, row_of
 from sfumato.auditing.settings import Suite
 from sfumato.auditing.target import FixedTarget, Target, Victim
 from sfumato.concepts.concept import Concept
-from sfumato.evaluation.privacy import Hits, count_leaked, count_prior
+from sfumato.metrics.leakage import Hits, count_leaked, count_prior
 from sfumato.randomness import generator
 from sfumato.types import Rows, Vectors
 

@@ -13,8 +13,8 @@ from sfumato.auditing.material import Material
 from sfumato.auditing.rows import LeftOut
 from sfumato.auditing.settings import Suite
 from sfumato.auditing.target import Target, Victim
-from sfumato.evaluation.leakage import Leakage, measure_leakage
-from sfumato.evaluation.privacy import Hits, count_leaked
+from sfumato.metrics.excess import Leakage, measure_leakage
+from sfumato.metrics.leakage import Hits, count_leaked
 from sfumato.types import Vectors
 
 Guesses = Sequence[str] | Sequence[Sequence[str]]

@@ -16,7 +16,6 @@ from sfumato.artifacts import require_free
 from sfumato.attacks.base import Attack, OnStep
 from sfumato.attacks.running import Outcome, make_attack, run_attack, settings_of
 from sfumato.attacks.scene import Scene
-from sfumato.attacks.scores import Figure
 from sfumato.cli.options import AllowRemoteOption, InputFile, named_concepts, plain_kind
 from sfumato.cli.output import JsonOption, checked_output, console, progress, write_json
 from sfumato.embedders import load_embedder
@@ -24,6 +23,7 @@ from sfumato.errors import InputError
 from sfumato.evaluation.calibrate import scaled
 from sfumato.inputs import read
 from sfumato.mechanisms import Mechanism
+from sfumato.metrics.intervals import Figure
 from sfumato.numbers import whole_number
 from sfumato.protector import Protector
 from sfumato.saving import load_protector

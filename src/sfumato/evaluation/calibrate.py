@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from sfumato.arrays import as_vectors
 from sfumato.errors import ParameterError
-from sfumato.evaluation.neighbours import neighbour_ndcg, neighbours_kept
+from sfumato.metrics.retrieval import neighbour_ndcg, neighbours_kept
+from sfumato.metrics.similarity import pair_cosines
 from sfumato.protector import Protector
 
 ROWS = 2000
@@ -53,13 +54,12 @@ class Keep:
 
 
 def _mean_cosine(clean: Any, released: Any) -> float:
-    a, b = as_vectors(clean).astype(np.float64), as_vectors(released).astype(np.float64)
+    a, b = as_vectors(clean), as_vectors(released)
     if a.shape[1] != b.shape[1]:
         raise ParameterError(
             f"A cosine needs one dimension. Found {a.shape[1]} and {b.shape[1]}. Ask for recall or ndcg."
         )
-    lengths = np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1)
-    return float((np.vecdot(a, b) / np.maximum(lengths, 1e-300)).mean())
+    return float(pair_cosines(a, b).mean())
 
 
 @dataclass(frozen=True, slots=True)

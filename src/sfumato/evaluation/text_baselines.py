@@ -15,9 +15,9 @@ from sfumato.concepts.swaps import pick, written_like
 from sfumato.embedders.base import Embedder
 from sfumato.errors import InputError, ParameterError
 from sfumato.evaluation.baselines import Baseline, Sample
-from sfumato.evaluation.cosines import unit_rows
 from sfumato.evaluation.defence import Defence, Rewrite
-from sfumato.evaluation.privacy import words
+from sfumato.metrics.leakage import words
+from sfumato.metrics.similarity import unit_rows
 from sfumato.protector import RowSpans
 
 Edit = Callable[[str, list[Span], np.random.Generator], str]

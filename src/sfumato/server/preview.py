@@ -17,10 +17,12 @@ from numpy.typing import NDArray
 
 from sfumato.attacks.base import fresh_releases
 from sfumato.attacks.leastsquares import LeftOut, LinearMap, fit_ridge, moments
-from sfumato.attacks.scores import ranked, top_share
 from sfumato.errors import ParameterError, SfumatoError
 from sfumato.evaluation.calibrate import scaled
-from sfumato.evaluation.neighbours import neighbours_kept
+from sfumato.metrics.leakage import count_leaked
+from sfumato.metrics.ranking import ranked
+from sfumato.metrics.retrieval import neighbours_kept
+from sfumato.metrics.similarity import unit_rows
 from sfumato.protector import Protector
 from sfumato.records import Record, make_records
 from sfumato.server.logs import tell
@@ -192,7 +194,7 @@ class Preview:
         held = self._held[self._test]
         terms = np.array(self._terms, object)
         truth = [list(terms[row]) for row in held]
-        return top_share(truth, ranked(scores, self._terms, held.sum(axis=1).tolist())).value
+        return count_leaked(truth, ranked(scores, self._terms, held.sum(axis=1).tolist())).rate
 
 
 def _release(protector: Protector, vectors: Matrix) -> Matrix:
@@ -209,19 +211,14 @@ def _often(found: list[list[str]]) -> tuple[str, ...]:
     return tuple(sorted(term for term, count in counts.items() if count >= _LEAST_TEXTS))
 
 
-def _unit(vectors: Matrix) -> Matrix:
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.asarray(vectors / np.maximum(lengths, 1e-12), np.float32)
-
-
 def _nearest(query: Matrix, rows: Matrix) -> list[tuple[int, float]]:
-    cosine = (_unit(query) @ _unit(rows).T)[0]
+    cosine = (unit_rows(query) @ unit_rows(rows).T)[0]
     best = np.argsort(-cosine)[:NEIGHBOURS]
     return [(int(row), round(float(cosine[row]), 3)) for row in best]
 
 
 def _found(searches: Matrix, rows: Matrix) -> float:
     """Share of searches whose own record is among the first ten."""
-    cosine = _unit(searches) @ _unit(rows).T
+    cosine = unit_rows(searches) @ unit_rows(rows).T
     own = cosine[np.arange(len(searches)), np.arange(len(searches))][:, None]
     return float(((cosine > own).sum(axis=1) < 10).mean())

@@ -13,11 +13,12 @@ import numpy as np
 from sfumato.concepts.concept import Concept
 from sfumato.embedders import load_embedder
 from sfumato.embedders.base import Embedder
-from sfumato.evaluation import Defence, Sample, count_leaked
+from sfumato.evaluation import Defence, Sample
 from sfumato.evaluation.noise_baselines import learn_mask
-from sfumato.evaluation.similarity import pair_cosines
 from sfumato.learning import LearnSettings, learn
 from sfumato.mechanisms import Laplace, Mahalanobis, Mechanism, Purkayastha
+from sfumato.metrics import count_leaked
+from sfumato.metrics.similarity import pair_cosines
 from sfumato.protector import RowSpans
 from sfumato.randomness import generator
 from sfumato.records import make_records

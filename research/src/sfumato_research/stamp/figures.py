@@ -13,7 +13,7 @@ from sfumato.text import Budgets, Group, Vocabulary
 from sfumato.text.importance import SWEEP
 from sfumato_research.stamp.rows import CODE, READINGS, mean_cell, pieces, quiet_source, rewriter, rewritten
 from sfumato_research.stamp.sets import Texts, classes, squad
-from sfumato_research.studies.base import Cell, Figure, Finding, Outcome, Setting, Table
+from sfumato_research.studies.base import Cell, Finding, Outcome, Picture, Setting, Table
 from sfumato_research.studies.data import encoder
 from sfumato_research.studies.draw import Curve, curves
 from sfumato_research.text.sweep import SweepRow, sweep
@@ -88,7 +88,7 @@ def figure_five(
     title = "Figure 5: cosine of text and private text over the threshold"
     svg = curves(lines, title=title, x_label="threshold of importance", y_label="cosine")
     table = Table("Threshold of importance", ["threshold", "important words", *heads], rows, note)
-    return Outcome([table], [Figure("stamp-threshold.svg", svg, title)], [_stable(found)])
+    return Outcome([table], [Picture("stamp-threshold.svg", svg, title)], [_stable(found)])
 
 
 def _with_error(row: SweepRow) -> Cell:
@@ -161,7 +161,7 @@ def figure_six(setting: Setting, name: str, texts: Texts, vocabulary: Vocabulary
         f"{len(texts.texts)} texts; {texts.how}. Every blurred word has the budget of its line, the others "
         "are as they were: budgets of a word are matched, those of a text are not.",
     )
-    figure = Figure(f"stamp-groups-{name}.svg", svg, title)
+    figure = Picture(f"stamp-groups-{name}.svg", svg, title)
     return Outcome([table], [figure], [_nested(name, texts, scores, levels)])
 
 

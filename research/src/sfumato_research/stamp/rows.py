@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.concepts import Concept
-from sfumato.evaluation.bootstrap import Resampling, percentile_interval, resampled_sums
+from sfumato.metrics.intervals import Resampling, mean_interval
 from sfumato.randomness import InsecureSeedWarning, Source
 from sfumato.text import Budgets, Group, Rewriter, Vocabulary, WordImportance, load_vocabulary
 from sfumato.text.budgets import PAPER_ROWS
@@ -90,8 +90,7 @@ def mean_cell(values: Floats, groups: Any, *, form: str = ".3f", printed: float 
     """A mean with its interval over groups of texts."""
     if not len(values):
         return Cell(None, form=form)
-    sums = resampled_sums(np.stack([values, np.ones(len(values))], axis=1), Resampling(groups=groups))
-    low, high = percentile_interval(sums[:, 0] / sums[:, 1]) or (None, None)
+    low, high = mean_interval(values, Resampling(groups=groups)) or (None, None)
     return Cell(float(values.mean()), low, high, form, printed)
 
 

@@ -10,7 +10,8 @@ import sacrebleu
 
 from sfumato.embedders.fake import Fake
 from sfumato.errors import InputError, MissingPackageError
-from sfumato.evaluation import Resampling, score_reconstruction
+from sfumato.metrics import Resampling, score_reconstruction
+from sfumato.metrics.reconstruction import exact_match, text_figures, token_f1, tokens
 
 TEXTS = ["the cat sat on the mat", "a man rides a horse", "Oslo is cold in winter."]
 GUESSES = ["the cat sat on a mat", "A man rides a horse", "it rains"]
@@ -55,3 +56,38 @@ def test_refused(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "sacrebleu.metrics.bleu", None)
     with pytest.raises(MissingPackageError, match="sacrebleu"):
         score_reconstruction(TEXTS, GUESSES)
+
+
+def test_tokens_are_words_and_marks_in_lower_case():
+    assert tokens("Dr. Ash's 2nd visit, today!") == [
+        "dr",
+        ".",
+        "ash",
+        "'",
+        "s",
+        "2nd",
+        "visit",
+        ",",
+        "today",
+        "!",
+    ]
+    assert tokens(" \n") == []
+
+
+def test_token_f1():
+    assert token_f1("a b c d", "a b") == pytest.approx(2 / 3)
+    assert token_f1("the the cat", "the cat cat") == pytest.approx(2 / 3)  # bags, not sets
+    assert token_f1("Paris!", "paris !") == 1.0
+    assert token_f1("a", "b") == 0.0 and token_f1("", "a") == 0.0 and token_f1("", "") == 1.0
+
+
+def test_exact_match_is_about_tokens_in_order():
+    assert exact_match("He went to Paris.", "he went to paris .")
+    assert not exact_match("a b", "b a") and not exact_match("a", "a a")
+
+
+def test_figures_of_rebuilt_texts():
+    f1, exact = text_figures(["He went.", "a b"], ["he went .", "a c"])
+    assert (f1.metric, f1.value) == ("token F1", 0.75) and (exact.metric, exact.value) == ("exact match", 0.5)
+    with pytest.raises(InputError, match="one rebuilt text a text"):
+        text_figures(["a"], [])

@@ -11,7 +11,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score, ndcg_score
 
 from sfumato.errors import InputError, VectorError
-from sfumato.evaluation import (
+from sfumato.evaluation.calibrate import Keep
+from sfumato.metrics import (
     Resampling,
     classify,
     compare_means,
@@ -22,7 +23,7 @@ from sfumato.evaluation import (
     retrieve,
     sts,
 )
-from sfumato.evaluation.calibrate import Keep
+from sfumato.metrics.similarity import pair_cosines
 from sfumato.randomness import generator
 from tests.contracts.mechanism_cases import unit_vectors
 
@@ -142,7 +143,7 @@ def test_classifier_is_sklearns():
 
 
 def test_logistic_weights_are_sklearns():
-    from sfumato.evaluation.probe import _logistic
+    from sfumato.metrics.probe import _logistic
 
     rng = generator(6)
     target = rng.integers(0, 3, 200)
@@ -229,3 +230,9 @@ def test_refused():
         classify(documents, [1, 2], documents, [1, 1, 1])
     with pytest.raises(InputError, match="same rows"):
         compare_means("x", [1.0], [1.0, 2.0])
+
+
+def test_cosine_of_rows():
+    assert pair_cosines([[1.0, 0.0], [0.0, 0.0]], [[1.0, 1.0], [1.0, 0.0]]) == pytest.approx([0.5**0.5, 0.0])
+    with pytest.raises(InputError):
+        pair_cosines([[1.0, 0.0]], [[1.0]])

@@ -1,4 +1,19 @@
-"""How much of what is sensitive an attacker names: Leakage and Confidence (SPARSE, eq. 13 and 14)."""
+"""How much of what is sensitive an attacker names: Leakage and Confidence (SPARSE, eq. 13 and 14).
+
+The paper's C_i is a set of tokens, and its indicator asks whether one of them is in the rebuilt sentence.
+That leaves three things open. Each is settled so that what was read counts as read:
+
+- **The same token.** Terms are compared by their words, in one Unicode form, without case and marks:
+  "stratford upon avon" names the place as "Stratford-upon-Avon" does, and a defence must not look better for
+  hyphens that the attack left out. A term without any letter or digit has no words, and is not counted.
+- **Guesses instead of a sentence.** An attack that ranks terms gets as many guesses as the row has terms, so
+  that a long list is no advantage. A set holds nothing twice, so these are |C_i| *different* guesses: one
+  that is repeated, or spelled in another way, takes no place from the next.
+- **Terms of several words.** P(t | vector) of a sequence is the product of its words' probabilities, here as
+  if they were independent, unless the attack knows the term as a whole: "New York" has .4 where "new" has .5
+  and "york" .8. Counted as 0, for being no entry, it could never be exposed, however sure the attack was. The
+  mean is over all true tokens, as in SPARSE; DPPN speaks of the largest probability and prints no formula.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +28,13 @@ import numpy as np
 
 from sfumato.concepts.dictionary import folded
 from sfumato.errors import InputError, ParameterError
+from sfumato.metrics.intervals import Figure, ratio_interval, share
 from sfumato.types import Floats
 
 Level = Literal["token", "span"]
 """token: every word of a sensitive term counts by itself; span: a term counts only as a whole."""
+Token = tuple[str, ...]
+"""What is compared: the words of a term."""
 
 _WORD = re.compile(r"\w+")
 _LEAST_LOSS = 1e-6  # less utility lost than this is rounding
@@ -54,6 +72,18 @@ def pool(several: Hits | Sequence[Hits]) -> Hits:
     return Hits(np.sum([run.found for run in runs], axis=0), np.sum([run.total for run in runs], axis=0))
 
 
+def named(
+    sensitive: Sequence[str], recovered: str | Sequence[str], *, level: Level = "span"
+) -> dict[Token, bool]:
+    """Which sensitive tokens of one row an attack named, see `count_leaked`."""
+    wanted = _tokens(sensitive, level)
+    if isinstance(recovered, str):
+        read = words(recovered)
+        return {each: _stands_in(each, read) for each in wanted}
+    guesses = _first(recovered, len(wanted), level)
+    return {each: each in guesses for each in wanted}
+
+
 def count_leaked(
     sensitive: Sequence[Sequence[str]],
     recovered: Sequence[str] | Sequence[Sequence[str]],
@@ -65,21 +95,22 @@ def count_leaked(
     Args:
         sensitive: the sensitive strings of each row, such as `Pairs.terms`.
         recovered: what the attack read from each row: a text, or guesses with the likeliest first, of which
-            only the first |C_i| count.
+            only the first |C_i| different ones count.
         level: a text leaks a span when its words stand there one after the other; guesses have to name it.
     """
     _check(level, len(sensitive), len(recovered))
-    found = np.zeros(len(sensitive))
-    total = np.zeros(len(sensitive))
-    for row, (terms, answer) in enumerate(zip(sensitive, recovered, strict=True)):
-        wanted = _tokens(terms, level)
-        total[row] = len(wanted)
-        if isinstance(answer, str):
-            read = words(answer)
-            found[row] = sum(_stands_in(term, read) for term in wanted)
-        else:
-            found[row] = len(wanted.keys() & _first(answer, len(wanted), level).keys())
-    return Hits(found, total)
+    rows = [
+        named(terms, answer, level=level).values() for terms, answer in zip(sensitive, recovered, strict=True)
+    ]
+    return Hits(np.array([float(sum(row)) for row in rows]), np.array([float(len(row)) for row in rows]))
+
+
+def leakage_figure(
+    sensitive: Sequence[Sequence[str]], recovered: Sequence[str] | Sequence[Sequence[str]]
+) -> Figure:
+    """Leakage of whole terms with Wilson's interval."""
+    hits = count_leaked(sensitive, recovered)
+    return share("leakage", round(hits.found.sum()), round(hits.total.sum()))
 
 
 def count_confidence(
@@ -105,15 +136,15 @@ def count_confidence(
             f"Probabilities must be in [0, 1], {len(sensitive)} rows of {len(vocabulary)}. "
             f"Found shape {table.shape}."
         )
-    entries: dict[tuple[str, ...], list[int]] = {}
+    entries: dict[Token, list[int]] = {}
     holding: dict[str, list[int]] = {}
     for number, entry in enumerate(vocabulary):
-        parts = tuple(words(entry))
+        parts = token(entry)
         entries.setdefault(parts, []).append(number)
         for part in set(parts):
             holding.setdefault(part, []).append(number)
 
-    def one(row: Floats, parts: tuple[str, ...]) -> float:
+    def one(row: Floats, parts: Token) -> float:
         if parts in entries:
             return float(row[entries[parts]].max())
         singles = [entries.get((part,)) or holding.get(part) for part in parts]
@@ -124,6 +155,16 @@ def count_confidence(
         np.array([sum(one(row, parts) for parts in terms) for row, terms in zip(table, wanted, strict=True)]),
         np.array([float(len(terms)) for terms in wanted]),
     )
+
+
+def confidence_figure(
+    sensitive: Sequence[Sequence[str]], probabilities: Any, vocabulary: Sequence[str]
+) -> Figure:
+    """Confidence in whole terms with a bootstrap interval over rows."""
+    hits = count_confidence(sensitive, probabilities, vocabulary)
+    count = round(hits.total.sum())
+    ends = ratio_interval(hits.found, hits.total) if count else None
+    return Figure("confidence", hits.rate, *(ends or (0.0, 1.0)), count)
 
 
 def constant_guess(sensitive: Sequence[Sequence[str]], *, level: Level = "span") -> list[str]:
@@ -158,17 +199,15 @@ def tradeoff_rate(
     return (clean_leakage - released_leakage) / lost if lost > _LEAST_LOSS else None
 
 
-Token = tuple[str, ...]
-
-
 @lru_cache(maxsize=1 << 16)
-def _parts(term: str) -> Token:
+def token(term: str) -> Token:
+    """A term as it is compared."""
     return tuple(words(term))
 
 
 def _tokens(terms: Iterable[str], level: Level) -> dict[Token, None]:
     """The different tokens of some terms in order, each as the words it is made of."""
-    split = (_parts(term) for term in terms)
+    split = (token(term) for term in terms)
     if level == "span":
         return dict.fromkeys(parts for parts in split if parts)
     return dict.fromkeys((word,) for parts in split for word in parts)
@@ -185,7 +224,7 @@ def _first(guesses: Sequence[str], count: int, level: Level) -> dict[Token, None
     return found
 
 
-def _stands_in(term: tuple[str, ...], text: list[str]) -> bool:
+def _stands_in(term: Token, text: list[str]) -> bool:
     size = len(term)
     return any(tuple(text[at : at + size]) == term for at in range(len(text) - size + 1))
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from sfumato.errors import InputError, ParameterError
-from sfumato.evaluation import Hits, Resampling, excess_leakage, measure_leakage
-from sfumato.evaluation.bootstrap import percentile_interval, resampled_sums
+from sfumato.metrics import Hits, Resampling, excess_leakage, measure_leakage
+from sfumato.metrics.intervals import percentile_interval, resampled_sums
 from sfumato.randomness import generator
 
 

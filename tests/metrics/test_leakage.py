@@ -1,14 +1,21 @@
-"""Leakage and Confidence on cases with known answers, and beside the attacks' own counting."""
+"""Leakage and Confidence on cases with known answers."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from sfumato.attacks.scores import confidence, leaked, top_share
 from sfumato.errors import InputError, ParameterError
-from sfumato.evaluation import count_confidence, count_leaked, count_prior, tradeoff_rate
-from sfumato.evaluation.privacy import constant_guess, pool
+from sfumato.metrics import (
+    confidence_figure,
+    count_confidence,
+    count_leaked,
+    count_prior,
+    leakage_figure,
+    share,
+    tradeoff_rate,
+)
+from sfumato.metrics.leakage import constant_guess, named, pool
 from sfumato.randomness import generator
 
 PLACES = ["Paris", "New York", "Rome", "Lima", "York", "Oslo"]
@@ -38,17 +45,47 @@ def test_only_the_first_guesses_count():
     assert count_leaked([("Rome",)], [[]]).rate == 0.0
 
 
-def test_counting_agrees_with_the_attacks():
+def test_a_term_is_named_by_its_words_whatever_the_marks():
+    assert leakage_figure([("Stratford-upon-Avon",)], ["stratford upon avon"]).value == 1.0
+    assert leakage_figure([("Stratford-upon-Avon",)], [["stratford upon avon"]]).value == 1.0
+    # In one Unicode form, and without case beyond what lower() does.
+    assert leakage_figure([("Zu\u0308rich", "Gie\u00dfen")], ["Z\u00dcRICH and GIESSEN"]).value == 1.0
+    # Without a letter or digit there is nothing to compare.
+    assert count_leaked([("\u2014", "Rome")], ["rome"]).total.tolist() == [1]
+
+
+def test_a_repeated_guess_is_one_guess():
+    for again in ("Paris", "paris", "PARIS."):
+        assert leakage_figure([("Paris", "Rome")], [["Paris", again, "Rome"]]).value == 1.0
+    assert leakage_figure([("Paris", "Rome")], [["Paris", "Oslo", "Rome"]]).value == 0.5
+
+
+def test_a_term_of_two_words_has_their_product():
+    figure = confidence_figure([("New York",)], [[0.5, 0.8, 0.1]], ["new", "york", "rome"])
+    assert (figure.metric, figure.value, figure.count) == ("confidence", pytest.approx(0.4), 1)
+    assert figure.low == figure.high == figure.value
+
+
+def test_figures_are_the_counts_with_intervals():
     rng = generator(0)
     truth = [tuple(rng.choice(PLACES, rng.integers(0, 4), replace=False)) for _ in range(200)]
-    texts = [" ".join(rng.choice([*PLACES, "went", "to", ","], 6)) for _ in range(200)]
     guesses = [list(rng.permutation(PLACES)) for _ in range(200)]
     chances = rng.random((200, len(PLACES)))
-    assert count_leaked(truth, texts).rate == pytest.approx(leaked(truth, texts).value)
-    assert count_leaked(truth, guesses).rate == pytest.approx(top_share(truth, guesses).value)
-    assert count_confidence(truth, chances, PLACES).rate == pytest.approx(
-        confidence(truth, chances, PLACES).value
+    hits, figure = count_leaked(truth, guesses), leakage_figure(truth, guesses)
+    assert figure == share("leakage", int(hits.found.sum()), int(hits.total.sum()))
+    hits, figure = (
+        count_confidence(truth, chances, PLACES),
+        confidence_figure(truth, chances, PLACES),
     )
+    assert figure.value == hits.rate and figure.low < hits.rate < figure.high
+    assert figure.count == hits.total.sum()
+    for nothing in (leakage_figure([()], [[]]), confidence_figure([()], [[0.5]], ["a"])):
+        assert (nothing.value, nothing.low, nothing.high, nothing.count) == (0.0, 0.0, 1.0, 0)
+
+
+def test_which_terms_of_a_row_were_named():
+    assert named(("New York", "Rome"), "in rome") == {("new", "york"): False, ("rome",): True}
+    assert named(("New York",), "in york", level="token") == {("new",): False, ("york",): True}
 
 
 def test_confidence_of_words_and_spans():

@@ -3,6 +3,8 @@
 Definitions are trec_eval's, so they are those of mteb: gains are linear, rank r is discounted by log2(r + 1),
 the ideal ranking holds every judged document, and recall counts all relevant ones. Equal cosines (to 1e-12)
 are in no order, so figures are the mean over all orders of them; trec_eval breaks such ties by name.
+
+Where nothing is judged, the neighbours among clean vectors stand for what is to be found.
 """
 
 from __future__ import annotations
@@ -12,9 +14,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from sfumato.errors import InputError
-from sfumato.evaluation.cosines import AT_ONCE, same_space, unit_blocks, unit_rows
+from sfumato.errors import InputError, VectorError
+from sfumato.metrics.similarity import AT_ONCE, checked, same_space, unit_blocks, unit_rows
 from sfumato.numbers import whole_number
 from sfumato.types import Floats, Rows
 
@@ -93,6 +96,18 @@ def judgements(
     return found
 
 
+def neighbours_kept(vectors: Any, released: Any, k: int = 10) -> float:
+    """Share of each row's k nearest neighbours by cosine that are still among them after the release."""
+    return float(_kept(vectors, released, k).mean())
+
+
+def neighbour_ndcg(vectors: Any, released: Any, k: int = 10) -> float:
+    """Return nDCG@k of searches among released vectors for the k nearest neighbours among clean ones."""
+    kept = _kept(vectors, released, k)
+    gains = 1 / np.log2(np.arange(2, kept.shape[1] + 2))
+    return float((kept @ gains).mean() / gains.sum())
+
+
 def _hidden(exclude: Sequence[int] | None, queries: int, documents: int) -> Rows:
     rows = np.full(queries, -1) if exclude is None else np.asarray(exclude)
     if rows.shape != (queries,) or rows.dtype.kind not in "iu" or ((rows < -1) | (rows >= documents)).any():
@@ -167,3 +182,31 @@ def _reciprocal(own: Rows, above: Rows, tied: Rows, k: int) -> Floats:
         total += np.where(best + step < k, missed * chance / (best + step + 1), 0.0)
         missed *= 1 - chance
     return total
+
+
+def _kept(vectors: Any, released: Any, k: int) -> NDArray[np.bool_]:
+    """`[n, k]` whether each released neighbour, the nearest first, is one among clean vectors."""
+    before, after = checked(vectors, "vectors"), checked(released, "released vectors")
+    if len(before) != len(after):
+        raise VectorError(f"A release must have one row a vector. Found {len(before)} and {len(after)} rows.")
+    if len(before) < 2:
+        raise VectorError(f"Neighbours need at least 2 rows. Found {len(before)}.")
+    k = min(whole_number(k, "k", 1, 10**6), len(before) - 1)
+    wanted, found = _nearest(unit_rows(before), k), _nearest(unit_rows(after), k)
+    # Row numbers are made unique across rows, so that one look-up serves all of them.
+    offset = np.arange(len(before))[:, None] * len(before)
+    return np.isin(found + offset, wanted + offset)
+
+
+def _nearest(unit: Floats, k: int) -> NDArray[np.intp]:
+    """The k nearest other rows of every row by cosine, the nearest first."""
+    found = np.empty((len(unit), k), np.intp)
+    step = max(1, AT_ONCE // len(unit))
+    for start in range(0, len(unit), step):
+        block = unit[start : start + step]
+        cosine = block @ unit.T
+        cosine[np.arange(len(block)), np.arange(start, start + len(block))] = -np.inf
+        near = np.argpartition(-cosine, k - 1, axis=1)[:, :k]
+        order = np.argsort(-np.take_along_axis(cosine, near, axis=1), axis=1)
+        found[start : start + len(block)] = np.take_along_axis(near, order, axis=1)
+    return found

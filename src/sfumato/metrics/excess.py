@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from sfumato.errors import InputError
-from sfumato.evaluation.bootstrap import Interval, Resampling, percentile_interval, resampled_sums
-from sfumato.evaluation.privacy import Hits, Level, pool
+from sfumato.metrics.intervals import Interval, Resampling, percentile_interval, resampled_sums
+from sfumato.metrics.leakage import Hits, Level, pool
 from sfumato.types import Floats
 
 

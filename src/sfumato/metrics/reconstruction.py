@@ -1,18 +1,25 @@
-"""How much of a whole text an attacker writes down again: BLEU, token F1, exact match, cosine."""
+"""How much of a whole text an attacker writes down again: BLEU, token F1, exact match, cosine.
+
+Texts are compared as `tokens` cuts them, marks included: this asks how much was written as it stood. What is
+sensitive is compared without marks, see `leakage`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from sfumato.attacks.scores import exact_match, token_f1
 from sfumato.errors import InputError, MissingPackageError
-from sfumato.evaluation.bootstrap import Interval, Resampling, percentile_interval, resampled_sums
-from sfumato.evaluation.similarity import pair_cosines
+from sfumato.metrics.intervals import Figure, Interval, Resampling, mean, mean_interval, share
+from sfumato.metrics.similarity import pair_cosines
 from sfumato.types import Floats
+
+_TOKEN = re.compile(r"\w+|[^\w\s]")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,18 +44,46 @@ class Reconstruction:
 
     def intervals(self, how: Resampling | None = None) -> dict[str, Interval | None]:
         """Confidence intervals of the means; corpus BLEU is no mean and has none here."""
-        chosen, columns = how or Resampling(), self._columns()
-        table = np.stack([np.ones(len(self.exact)), *columns.values()], axis=1)
-        sums = resampled_sums(table, chosen)
-        ratios = (sums[:, 1:] / sums[:, :1]).T
-        return {
-            name: percentile_interval(drawn, chosen.coverage)
-            for name, drawn in zip(columns, ratios, strict=True)
-        }
+        return {name: mean_interval(column, how) for name, column in self._columns().items()}
 
     def _columns(self) -> dict[str, Floats]:
         kept = {"sentence_bleu": self.sentence_bleu, "token_f1": self.token_f1, "exact": self.exact}
         return kept if self.cosine is None else kept | {"cosine": self.cosine}
+
+
+def tokens(text: str) -> list[str]:
+    """Words and single marks in lower case, which is how uncased encoders see a text."""
+    return _TOKEN.findall(text.lower())
+
+
+def bag_f1(one: Iterable[str], other: Iterable[str]) -> float:
+    """F1 of two bags of words; 1 for two empty ones, 0 where only one is empty."""
+    true, guessed = Counter(one), Counter(other)
+    total = true.total() + guessed.total()
+    return 2 * (true & guessed).total() / total if total else 1.0
+
+
+def token_f1(reference: str, hypothesis: str) -> float:
+    """F1 of the two bags of tokens."""
+    return bag_f1(tokens(reference), tokens(hypothesis))
+
+
+def exact_match(reference: str, hypothesis: str) -> bool:
+    """Whether both texts have the same tokens in the same order: case and spacing do not count."""
+    return tokens(reference) == tokens(hypothesis)
+
+
+def text_figures(references: Sequence[str], hypotheses: Sequence[str]) -> list[Figure]:
+    """Mean token F1 and the share of exact matches."""
+    if len(references) != len(hypotheses):
+        raise InputError(
+            f"There must be one rebuilt text a text. Found {len(references)} and {len(hypotheses)} texts."
+        )
+    rows = list(zip(references, hypotheses, strict=True))
+    return [
+        mean("token F1", [token_f1(*row) for row in rows]),
+        share("exact match", sum(exact_match(*row) for row in rows), len(rows)),
+    ]
 
 
 def score_reconstruction(

@@ -1,7 +1,11 @@
-"""Confidence intervals by drawing the test rows again: whole groups of near-duplicates, never single rows."""
+"""Figures with their confidence intervals: Wilson's and the exact one for shares, a bootstrap for all else.
+
+The bootstrap draws the test rows again: whole groups of near-duplicates, never single rows.
+"""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +21,27 @@ Interval = tuple[float, float]
 """Lower and upper end."""
 
 _DRAWS_AT_ONCE = 1 << 22
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A share or a mean, with an interval that covers the true one in about 95 of 100 samples like this."""
+
+    metric: str
+    value: float
+    low: float
+    high: float
+    count: int
+    """How many rows, or sensitive terms, it is an average of."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        return {
+            "metric": self.metric,
+            "value": self.value,
+            "interval": [self.low, self.high],
+            "count": self.count,
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,3 +109,42 @@ def percentile_interval(draws: NDArray[np.float64], coverage: float = 0.95) -> I
     low = np.quantile(np.where(undefined, -np.inf, draws), tail, method="lower")
     high = np.quantile(np.where(undefined, np.inf, draws), 1 - tail, method="higher")
     return (float(low), float(high)) if np.isfinite([low, high]).all() else None
+
+
+def ratio_interval(found: Any, total: Any, how: Resampling | None = None) -> Interval | None:
+    """The interval of one sum over another, such as hits over all there is, with rows drawn jointly."""
+    chosen = how or Resampling()
+    sums = resampled_sums(np.stack([found, total], axis=1), chosen)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return percentile_interval(sums[:, 0] / sums[:, 1], chosen.coverage)
+
+
+def mean_interval(values: Any, how: Resampling | None = None) -> Interval | None:
+    """The interval of a mean over rows."""
+    return ratio_interval(values, np.ones(len(values)), how)
+
+
+def share(metric: str, hits: int, count: int, *, z: float = 1.96) -> Figure:
+    """A share with Wilson's interval (Wilson 1927); nothing of nothing is 0, anywhere between 0 and 1."""
+    if not count:
+        return Figure(metric, 0.0, 0.0, 1.0, 0)
+    value, square = hits / count, z * z / count
+    middle = (value + square / 2) / (1 + square)
+    half = z / (1 + square) * math.sqrt(value * (1 - value) / count + square / (4 * count))
+    return Figure(metric, value, max(0.0, middle - half), min(1.0, middle + half), count)
+
+
+def exact_share(metric: str, hits: int, count: int) -> Figure:
+    """A share with the exact interval of Clopper and Pearson (1934), which is never too narrow."""
+    from scipy.stats import binomtest
+
+    ends = binomtest(hits, count).proportion_ci(method="exact")
+    return Figure(metric, hits / count, float(ends.low), float(ends.high), count)
+
+
+def mean(metric: str, values: Any, how: Resampling | None = None) -> Figure:
+    """A mean over rows with its bootstrap interval; of nothing it is 0, anywhere between 0 and 1."""
+    array = np.asarray(values, np.float64)
+    ends = mean_interval(array, how) if array.size else None
+    value = float(array.mean()) if array.size else 0.0
+    return Figure(metric, value, *(ends or (0.0, 1.0)), array.size)

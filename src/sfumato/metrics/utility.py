@@ -8,9 +8,9 @@ from typing import Any, Literal
 import numpy as np
 
 from sfumato.errors import InputError
-from sfumato.evaluation.bootstrap import Interval, Resampling, percentile_interval, resampled_sums
-from sfumato.evaluation.retrieval import Retrieval
-from sfumato.evaluation.similarity import Similarity, correlation
+from sfumato.metrics.intervals import Interval, Resampling, percentile_interval, resampled_sums
+from sfumato.metrics.retrieval import Retrieval
+from sfumato.metrics.similarity import Similarity, correlation
 from sfumato.types import Floats
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sfumato.arrays import as_vectors
 from sfumato.errors import InputError, VectorError
-from sfumato.evaluation.cosines import same_space
+from sfumato.metrics.similarity import same_space
 from sfumato.numbers import finite_number, whole_number
 from sfumato.types import Floats
 
