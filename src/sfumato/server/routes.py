@@ -9,12 +9,12 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, StreamingResponse
 from starlette.exceptions import HTTPException
 
-from sfumato.server.answers import BLOCK, written
 from sfumato.server.app import Gateway
-from sfumato.server.engine import Released, release
-from sfumato.server.problems import Problem, problem_of
-from sfumato.server.requests import REQUEST_SCHEMA
-from sfumato.server.work import Work
+from sfumato.server.http.answers import BLOCK, written
+from sfumato.server.http.problems import Problem, problem_of
+from sfumato.server.http.requests import REQUEST_SCHEMA
+from sfumato.server.turns.engine import Released, release
+from sfumato.server.turns.work import Work
 from sfumato.version import __version__
 
 _ERROR = {

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from sfumato.preparing import Prepared
 from sfumato.protector import Protector, Role
-from sfumato.server.problems import Problem
-from sfumato.server.work import Work
+from sfumato.server.http.problems import Problem
+from sfumato.server.turns.work import Work
 
 MOST = 4096
 """Texts in one write; a request that is larger alone still goes whole."""

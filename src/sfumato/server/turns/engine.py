@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 
 from sfumato.errors import InputError
 from sfumato.preparing import Prepared
-from sfumato.server.logs import tell
-from sfumato.server.problems import GONE, Problem, problem_of
-from sfumato.server.requests import EmbeddingRequest, read_request
+from sfumato.server.http.logs import tell
+from sfumato.server.http.problems import GONE, Problem, problem_of
+from sfumato.server.http.requests import EmbeddingRequest, read_request
 from sfumato.server.settings import GatewaySettings
-from sfumato.server.shares import Shares
-from sfumato.server.tenants import Tenant
-from sfumato.server.turns import Turns
-from sfumato.server.work import Work
+from sfumato.server.tenancy.tenants import Tenant
+from sfumato.server.turns.queue import Turns
+from sfumato.server.turns.shares import Shares
+from sfumato.server.turns.work import Work
 
 T = TypeVar("T")
 Receive = Callable[[], Awaitable[dict[str, Any]]]

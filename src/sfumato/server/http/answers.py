@@ -6,7 +6,7 @@ import base64
 import json
 from collections.abc import Iterator
 
-from sfumato.server.engine import Released
+from sfumato.server.turns.engine import Released
 
 BLOCK = 64
 """Rows written at a time; an answer of no more rows is sent in one piece."""

@@ -23,7 +23,7 @@ from sfumato.evaluation.calibrate import scaled
 from sfumato.evaluation.neighbours import neighbours_kept
 from sfumato.protector import Protector
 from sfumato.records import Record, make_records
-from sfumato.server.logs import tell
+from sfumato.server.http.logs import tell
 
 RECORDS, SEARCHES, NEIGHBOURS, EXAMPLES = 360, 120, 5, 3
 FACTORS = (0.0, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0)

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.embedders.base import Embedder, OnBatch
-from sfumato.server.shares import TIGHT, Shares, Step, cost
-from sfumato.server.work import Work
+from sfumato.server.turns.shares import TIGHT, Shares, Step, cost
+from sfumato.server.turns.work import Work
 
 SHARE = 16
 """Texts that one request may add before the next one may."""
