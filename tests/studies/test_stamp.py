@@ -21,11 +21,11 @@ from sfumato.studies.stamp_rows import CODE, POLAR, Key, compare
 from sfumato.studies.stamp_rows import UNIFORM as EQUAL
 from sfumato.studies.stamp_sets import Texts, classes, fantasy, squad
 from sfumato.studies.stamp_table import direction, table_one
-from sfumato.text import Vocabulary
+from sfumato.text import WordVectors
 
 RNG = generator(3)
 NAMES = [f"word{number}" for number in range(400)]
-WORDS = Vocabulary(NAMES, RNG.standard_normal((400, 384)))
+WORDS = WordVectors(NAMES, RNG.standard_normal((400, 384)))
 pytestmark = pytest.mark.filterwarnings("ignore::sfumato.randomness.InsecureSeedWarning")
 
 

@@ -13,7 +13,7 @@ from sfumato.server.app import Gateway
 from sfumato.server.http.answers import BLOCK, written
 from sfumato.server.http.problems import Problem, problem_of
 from sfumato.server.http.requests import REQUEST_SCHEMA
-from sfumato.server.turns.engine import Released, release
+from sfumato.server.turns.engine import Reply, release
 from sfumato.server.turns.work import Work
 from sfumato.version import __version__
 
@@ -129,7 +129,7 @@ def add_routes(app: Any, gateway: Gateway) -> None:
     _add_error_shapes(app)
 
 
-def _release(gateway: Gateway, visit: Any, work: Work) -> tuple[Released, str]:
+def _release(gateway: Gateway, visit: Any, work: Work) -> tuple[Reply, str]:
     tenant = gateway.tenants.get(visit.tenant)
     return release(tenant, visit.body, gateway.settings, work), tenant.model
 

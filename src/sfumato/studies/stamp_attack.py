@@ -17,7 +17,7 @@ from sfumato.studies.draw import Curve, curves
 from sfumato.studies.stamp_rows import group_sizes, mean_cell, quiet_source, rewriter
 from sfumato.studies.stamp_sets import Texts, classes, find_sensitive
 from sfumato.studies.stamp_table import direction, said
-from sfumato.text import Budgets, Rewriter, Vocabulary, load_vocabulary
+from sfumato.text import Budgets, Rewriter, WordVectors, load_vocabulary
 from sfumato.text.attack import TokenAttack, TokenLeakage, measure_leakage, sensitive_words, unigram_prior
 from sfumato.text.context import ContextModel, numbered
 
@@ -39,7 +39,7 @@ class Attacker:
 
     @classmethod
     def learn(
-        cls, vocabulary: Vocabulary, public: Sequence[str], *, labelled: int, most: int, draws: int
+        cls, vocabulary: WordVectors, public: Sequence[str], *, labelled: int, most: int, draws: int
     ) -> Attacker:
         """Count sensitive words in the first `labelled` texts and neighbours in all of them."""
         found = find_sensitive(public[:labelled])
@@ -96,7 +96,7 @@ def attack(setting: Setting) -> Outcome:
 
 
 def attacked(
-    setting: Setting, texts: Texts, vocabulary: Vocabulary, attacker: Attacker, levels: Sequence[float]
+    setting: Setting, texts: Texts, vocabulary: WordVectors, attacker: Attacker, levels: Sequence[float]
 ) -> Outcome:
     """The same on any texts and words."""
     polar = rewriter(vocabulary, keep_case=False)

@@ -15,7 +15,7 @@ from sfumato.studies.base import Cell, Finding, Outcome, Setting, Table
 from sfumato.studies.data import rows
 from sfumato.studies.stamp_rows import CODE, READINGS, pieces, rewriter
 from sfumato.studies.stamp_sets import Spans, find_sensitive
-from sfumato.text import Budgets, Vocabulary
+from sfumato.text import Budgets, WordVectors
 
 # Section 5.4: 195 ms a token for polar, 192 for Laplace, 0.002 s to group a text of 180 tokens.
 PRINTED_POLAR, PRINTED_LAPLACE, PRINTED_GROUPING = 195.0, 192.0, 2.0
@@ -46,7 +46,7 @@ def overhead(setting: Setting) -> Outcome:
 
 
 def timed(
-    setting: Setting, texts: Sequence[str], tasks: Sequence[str], vocabulary: Vocabulary | None = None
+    setting: Setting, texts: Sequence[str], tasks: Sequence[str], vocabulary: WordVectors | None = None
 ) -> Outcome:
     """The same on any texts and words."""
     words = vocabulary or pieces()
@@ -129,7 +129,7 @@ def _made_up(setting: Setting) -> list[list[Any]]:
     rng = generator(setting.seed)
     size = setting.pick(MADE_UP, (2_000, 64))
     names = [f"word{number}" for number in range(size[0])]
-    vocabulary = Vocabulary(names, rng.standard_normal(size, np.float32))
+    vocabulary = WordVectors(names, rng.standard_normal(size, np.float32))
     machine = rewriter(vocabulary)
     count = setting.pick(16, 2)
     texts = [" ".join(names[n] for n in rng.integers(0, size[0], WORDS_A_TEXT)) for _ in range(count)]

@@ -18,7 +18,7 @@ from sfumato.randomness import InsecureSeedWarning, Source
 from sfumato.studies.base import Cell, Setting
 from sfumato.studies.stamp_laplace import CoordinateLaplace, table_span
 from sfumato.studies.stamp_sets import Made, Texts
-from sfumato.text import Budgets, Group, Rewriter, Vocabulary, WordImportance, load_vocabulary
+from sfumato.text import Budgets, Group, Rewriter, WordImportance, WordVectors, load_vocabulary
 from sfumato.text.budgets import PAPER_ROWS
 from sfumato.text.groups import count_groups
 from sfumato.types import Floats
@@ -103,12 +103,12 @@ def quiet_source(seed: int) -> Source:
 
 
 @lru_cache(maxsize=2)
-def pieces() -> Vocabulary:
+def pieces() -> WordVectors:
     """The word pieces of all-MiniLM-L6-v2: every word is known, as in the paper's byte pairs."""
     return load_vocabulary("minilm", pieces=True)
 
 
-def rewriter(vocabulary: Vocabulary, **changed: Any) -> Rewriter:
+def rewriter(vocabulary: WordVectors, **changed: Any) -> Rewriter:
     """A rewriter as all parts of this study use it; capitals are kept, as in the published code."""
     options: dict[str, Any] = {
         "sensitive": [Concept.from_spans("sensitive")],
@@ -148,7 +148,7 @@ def rewritten(
     return [each.text for each in done], {group: changed[group] / max(1, totals[group]) for group in Group}
 
 
-def compare(setting: Setting, texts: Texts, name: str, vocabulary: Vocabulary | None = None) -> Compared:
+def compare(setting: Setting, texts: Texts, name: str, vocabulary: WordVectors | None = None) -> Compared:
     """Rewrite the texts in every configuration and score all of them."""
     words = vocabulary or pieces()
     span = table_span(words)

@@ -21,7 +21,7 @@ from sfumato.studies.stamp_rows import (
     compare,
 )
 from sfumato.studies.stamp_sets import Texts
-from sfumato.text import Group, Vocabulary
+from sfumato.text import Group, WordVectors
 from sfumato.text.budgets import PAPER_ROWS
 
 Line = Sequence[Cell | str | float | int | None]
@@ -45,7 +45,7 @@ PRINTED = {
 }
 
 
-def table_one(setting: Setting, name: str, texts: Texts, vocabulary: Vocabulary | None = None) -> Outcome:
+def table_one(setting: Setting, name: str, texts: Texts, vocabulary: WordVectors | None = None) -> Outcome:
     """Run one set's columns of the table.
 
     Args:

@@ -3,14 +3,14 @@
 from sfumato.verification.bits import excluded, identified, identify
 from sfumato.verification.cases import CASES, Case
 from sfumato.verification.pivots import Pivots, pivots
-from sfumato.verification.report import Row, Verification
+from sfumato.verification.report import CheckRow, Verification
 from sfumato.verification.suite import verify
 
 __all__ = [
     "CASES",
     "Case",
     "Pivots",
-    "Row",
+    "CheckRow",
     "Verification",
     "excluded",
     "identified",
