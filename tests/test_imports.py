@@ -117,10 +117,13 @@ def test_folders_import_only_from_above():
     assert not wrong
 
 
-def test_one_level_of_folders():
-    folders = [path for path in ROOT.rglob("*") if path.is_dir() and "__pycache__" not in path.parts]
-    deep = [path for path in folders if len(path.relative_to(ROOT).parts) > 1 and list(path.glob("*.py"))]
-    assert not deep
+def test_a_second_level_of_folders_only_where_there_would_be_more_than_nine_modules():
+    folders = [path for path in ROOT.rglob("*") if path.is_dir() and list(path.glob("*.py"))]
+    depth = {path: len(path.relative_to(ROOT).parts) for path in folders}
+    assert max(depth.values()) <= 2
+    for room in (path for path in folders if depth[path] == 2):
+        whole = [path for path in room.parent.rglob("*.py") if path.name != "__init__.py"]
+        assert len(whole) > 9, f"{room.parent.name}/ needs no rooms"
 
 
 def test_a_package_that_loads_on_first_use_has_every_name_it_lists():
