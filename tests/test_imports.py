@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 import sfumato
 
@@ -33,6 +36,7 @@ HEAVY = (
 ORDER = [
     "version",
     "errors",
+    "lazy",
     "types",
     "numbers",
     "composing",
@@ -113,7 +117,19 @@ def test_folders_import_only_from_above():
     assert not wrong
 
 
-def test_one_level_of_folders():
-    folders = [path for path in ROOT.rglob("*") if path.is_dir() and "__pycache__" not in path.parts]
-    deep = [path for path in folders if len(path.relative_to(ROOT).parts) > 1 and list(path.glob("*.py"))]
-    assert not deep
+def test_a_second_level_of_folders_only_where_there_would_be_more_than_nine_modules():
+    folders = [path for path in ROOT.rglob("*") if path.is_dir() and list(path.glob("*.py"))]
+    depth = {path: len(path.relative_to(ROOT).parts) for path in folders}
+    assert max(depth.values()) <= 2
+    for room in (path for path in folders if depth[path] == 2):
+        whole = [path for path in room.parent.rglob("*.py") if path.name != "__init__.py"]
+        assert len(whole) > 9, f"{room.parent.name}/ needs no rooms"
+
+
+def test_a_package_that_loads_on_first_use_has_every_name_it_lists():
+    for name in ("concepts", "embedders", "mechanisms", "sensitivity", "verification"):
+        package = importlib.import_module(f"sfumato.{name}")
+        assert dir(package) == sorted(package.__all__)
+        assert all(getattr(package, each) is not None for each in package.__all__)
+        with pytest.raises(AttributeError, match=f"'sfumato.{name}' has no attribute 'nothing'"):
+            _ = package.nothing

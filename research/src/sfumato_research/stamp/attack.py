@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sfumato.mechanisms.base import one_blas_thread
 from sfumato.randomness import Source
-from sfumato.text import Budgets, Rewriter, Vocabulary, load_vocabulary
+from sfumato.text import Budgets, Rewriter, WordVectors, load_vocabulary
 from sfumato_research.stamp.rows import group_sizes, mean_cell, quiet_source, rewriter
 from sfumato_research.stamp.sets import Texts, classes, find_sensitive
 from sfumato_research.stamp.table import direction, said
@@ -45,7 +45,7 @@ class Attacker:
 
     @classmethod
     def learn(
-        cls, vocabulary: Vocabulary, public: Sequence[str], *, labelled: int, most: int, draws: int
+        cls, vocabulary: WordVectors, public: Sequence[str], *, labelled: int, most: int, draws: int
     ) -> Attacker:
         """Count sensitive words in the first `labelled` texts and neighbours in all of them."""
         found = find_sensitive(public[:labelled])
@@ -102,7 +102,7 @@ def attack(setting: Setting) -> Outcome:
 
 
 def attacked(
-    setting: Setting, texts: Texts, vocabulary: Vocabulary, attacker: Attacker, levels: Sequence[float]
+    setting: Setting, texts: Texts, vocabulary: WordVectors, attacker: Attacker, levels: Sequence[float]
 ) -> Outcome:
     """The same on any texts and words."""
     polar = rewriter(vocabulary, keep_case=False)

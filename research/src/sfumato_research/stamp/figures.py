@@ -9,7 +9,7 @@ import numpy as np
 
 from sfumato.embedders.base import Embedder
 from sfumato.mechanisms.base import one_blas_thread
-from sfumato.text import Budgets, Group, Vocabulary
+from sfumato.text import Budgets, Group, WordVectors
 from sfumato.text.importance import SWEEP
 from sfumato_research.stamp.rows import CODE, READINGS, mean_cell, pieces, quiet_source, rewriter, rewritten
 from sfumato_research.stamp.sets import Texts, classes, squad
@@ -40,7 +40,7 @@ def threshold(setting: Setting) -> Outcome:
 
 
 def figure_five(
-    setting: Setting, texts: Texts, vocabulary: Vocabulary | None = None, embedder: Embedder | None = None
+    setting: Setting, texts: Texts, vocabulary: WordVectors | None = None, embedder: Embedder | None = None
 ) -> Outcome:
     """The same on any texts and words, compared by any encoder."""
     chosen = slice(setting.pick(30, 8))
@@ -125,7 +125,7 @@ def groups(setting: Setting) -> Outcome:
     )
 
 
-def figure_six(setting: Setting, name: str, texts: Texts, vocabulary: Vocabulary | None = None) -> Outcome:
+def figure_six(setting: Setting, name: str, texts: Texts, vocabulary: WordVectors | None = None) -> Outcome:
     """One set's panel of the figure."""
     machine = rewriter(vocabulary or pieces())
     source = quiet_source(setting.seed)

@@ -15,7 +15,7 @@ import numpy as np
 from sfumato.concepts import Concept
 from sfumato.metrics.intervals import Resampling, mean_interval
 from sfumato.randomness import InsecureSeedWarning, Source
-from sfumato.text import Budgets, Group, Rewriter, Vocabulary, WordImportance, load_vocabulary
+from sfumato.text import Budgets, Group, Rewriter, WordImportance, WordVectors, load_vocabulary
 from sfumato.text.budgets import PAPER_ROWS
 from sfumato.text.groups import count_groups
 from sfumato.types import Floats
@@ -102,12 +102,12 @@ def quiet_source(seed: int) -> Source:
 
 
 @lru_cache(maxsize=2)
-def pieces() -> Vocabulary:
+def pieces() -> WordVectors:
     """The word pieces of all-MiniLM-L6-v2: every word is known, as in the paper's byte pairs."""
     return load_vocabulary("minilm", pieces=True)
 
 
-def rewriter(vocabulary: Vocabulary, **changed: Any) -> Rewriter:
+def rewriter(vocabulary: WordVectors, **changed: Any) -> Rewriter:
     """A rewriter as all parts of this study use it; capitals are kept, as in the published code."""
     options: dict[str, Any] = {
         "sensitive": [Concept.from_spans("sensitive")],
@@ -147,7 +147,7 @@ def rewritten(
     return [each.text for each in done], {group: changed[group] / max(1, totals[group]) for group in Group}
 
 
-def compare(setting: Setting, texts: Texts, name: str, vocabulary: Vocabulary | None = None) -> Compared:
+def compare(setting: Setting, texts: Texts, name: str, vocabulary: WordVectors | None = None) -> Compared:
     """Rewrite the texts in every configuration and score all of them."""
     words = vocabulary or pieces()
     span = table_span(words)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.text import Group, Vocabulary
+from sfumato.text import Group, WordVectors
 from sfumato.text.budgets import PAPER_ROWS
 from sfumato_research.stamp.rows import (
     CODE,
@@ -45,7 +45,7 @@ PRINTED = {
 }
 
 
-def table_one(setting: Setting, name: str, texts: Texts, vocabulary: Vocabulary | None = None) -> Outcome:
+def table_one(setting: Setting, name: str, texts: Texts, vocabulary: WordVectors | None = None) -> Outcome:
     """Run one set's columns of the table.
 
     Args:

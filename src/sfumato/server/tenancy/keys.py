@@ -24,7 +24,7 @@ from typing import Any
 from sfumato.accounting.keys import require_private
 from sfumato.errors import InputError
 from sfumato.files import write_atomic
-from sfumato.server.logs import tell
+from sfumato.server.http.logs import tell
 
 TENANT = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _LARGEST = 1 << 24

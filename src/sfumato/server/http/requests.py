@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from sfumato.protector import Role
-from sfumato.server.problems import Problem
+from sfumato.server.http.problems import Problem
 from sfumato.server.settings import GatewaySettings
-from sfumato.server.tokens import Tokens
+from sfumato.server.tenancy.tokens import Tokens
 
 Encoding = Literal["float", "base64"]
 

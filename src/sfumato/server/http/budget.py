@@ -6,7 +6,7 @@ import asyncio
 from collections import Counter, deque
 from dataclasses import dataclass
 
-from sfumato.server.problems import Problem
+from sfumato.server.http.problems import Problem
 
 TENANTS_AT_ONCE = 4
 """So many tenants may each hold their whole share of the budget."""

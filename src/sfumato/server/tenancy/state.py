@@ -14,7 +14,7 @@ from sfumato.accounting import Guarantee, Ledger
 from sfumato.accounting.ledger import Counting
 from sfumato.errors import ArtifactError, InputError
 from sfumato.reference import open_ledger, read_secret
-from sfumato.server.keys import TENANT
+from sfumato.server.tenancy.keys import TENANT
 
 SECRET_VARIABLE = "SFUMATO_SECRET"
 OLD_FOLDER = Path("sfumato-state")

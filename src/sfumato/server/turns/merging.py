@@ -11,15 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.embedders.base import Embedder, OnBatch
-from sfumato.server.shares import TIGHT, Shares, Step, cost
-from sfumato.server.work import Work
+from sfumato.server.turns.shares import TIGHT, Shares, Step, cost
+from sfumato.server.turns.work import Work
 
 SHARE = 16
 """Texts that one request may add before the next one may."""
 
 
 @dataclass(slots=True, eq=False)
-class _Job:
+class _Embedding:
     texts: list[str]
     vectors: NDArray[np.float32]
     work: Work
@@ -34,7 +34,7 @@ class _Job:
 
 @dataclass(slots=True, eq=False)
 class _Part:
-    job: _Job
+    job: _Embedding
     first: int
     last: int
 
@@ -63,7 +63,7 @@ class MergingEmbedder:
     _lock: threading.Lock = field(init=False, default_factory=threading.Lock)
     _encoding: threading.Lock = field(init=False, default_factory=threading.Lock)
     """A long round does not keep others from their turns, and still the encoder is never called twice."""
-    _waiting: deque[_Job] = field(init=False, default_factory=deque)
+    _waiting: deque[_Embedding] = field(init=False, default_factory=deque)
 
     def __post_init__(self) -> None:
         """Take over what names the encoder."""
@@ -73,7 +73,7 @@ class MergingEmbedder:
         """Return `(n, dim)` vectors in the order of the texts."""
         work = on_batch if isinstance(on_batch, Work) else Work("", self.shares)
         work.leave()
-        job = _Job(list(texts), np.empty((len(texts), self.dim), np.float32), work)
+        job = _Embedding(list(texts), np.empty((len(texts), self.dim), np.float32), work)
         if not job.finished:
             with self._lock:
                 self._waiting.append(job)

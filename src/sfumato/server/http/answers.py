@@ -6,13 +6,13 @@ import base64
 import json
 from collections.abc import Iterator
 
-from sfumato.server.engine import Released
+from sfumato.server.turns.engine import Reply
 
 BLOCK = 64
 """Rows written at a time; an answer of no more rows is sent in one piece."""
 
 
-def written(released: Released, model: str) -> Iterator[bytes]:
+def written(released: Reply, model: str) -> Iterator[bytes]:
     """The answer to a request for embeddings, in pieces."""
     yield b'{"object":"list","data":['
     for start in range(0, len(released.vectors), BLOCK):
@@ -21,7 +21,7 @@ def written(released: Released, model: str) -> Iterator[bytes]:
     yield f'],"model":{json.dumps(model)},"usage":{json.dumps(usage)}}}'.encode()
 
 
-def _rows(released: Released, start: int) -> Iterator[str]:
+def _rows(released: Reply, start: int) -> Iterator[str]:
     block = released.vectors[start : start + BLOCK]
     plain = released.request.encoding == "float"
     for number, row in enumerate(block, start):

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from sfumato.protector import Protector
-from sfumato.server.tenants import Tenant
+from sfumato.server.tenancy.tenants import Tenant
 
 _DISTANCES = {
     "l2": "distance between two texts' vectors",

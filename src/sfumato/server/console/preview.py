@@ -25,7 +25,7 @@ from sfumato.metrics.retrieval import neighbours_kept
 from sfumato.metrics.similarity import unit_rows
 from sfumato.protector import Protector
 from sfumato.records import Record, make_records
-from sfumato.server.logs import tell
+from sfumato.server.http.logs import tell
 
 RECORDS, SEARCHES, NEIGHBOURS, EXAMPLES = 360, 120, 5, 3
 FACTORS = (0.0, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0)

@@ -16,7 +16,7 @@ from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from sfumato.server.logs import tell
+from sfumato.server.http.logs import tell
 
 try:
     import resource

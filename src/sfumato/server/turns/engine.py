@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 
 from sfumato.errors import InputError
 from sfumato.preparing import Prepared
-from sfumato.server.logs import tell
-from sfumato.server.problems import GONE, Problem, problem_of
-from sfumato.server.requests import EmbeddingRequest, read_request
+from sfumato.server.http.logs import tell
+from sfumato.server.http.problems import GONE, Problem, problem_of
+from sfumato.server.http.requests import EmbeddingRequest, read_request
 from sfumato.server.settings import GatewaySettings
-from sfumato.server.shares import Shares
-from sfumato.server.tenants import Tenant
-from sfumato.server.turns import Turns
-from sfumato.server.work import Work
+from sfumato.server.tenancy.tenants import Tenant
+from sfumato.server.turns.queue import Turns
+from sfumato.server.turns.shares import Shares
+from sfumato.server.turns.work import Work
 
 T = TypeVar("T")
 Receive = Callable[[], Awaitable[dict[str, Any]]]
@@ -31,7 +31,7 @@ SPARE = 32
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Released:
+class Reply:
     """Vectors that are on the ledger and may leave."""
 
     request: EmbeddingRequest
@@ -89,7 +89,7 @@ class Engine:
         self._pool.shutdown(wait=True, cancel_futures=True)
 
 
-def release(tenant: Tenant, body: bytes | bytearray, settings: GatewaySettings, work: Work) -> Released:
+def release(tenant: Tenant, body: bytes | bytearray, settings: GatewaySettings, work: Work) -> Reply:
     """Read a request, embed its texts, write the ledger, and only then draw the noise.
 
     The texts are prepared a few at a time: other tenants' come in between, and no more once nobody waits.
@@ -105,7 +105,7 @@ def release(tenant: Tenant, body: bytes | bytearray, settings: GatewaySettings, 
     vectors = tenant.releaser.release(request.texts, Prepared.together(parts), request.role, work)
     if request.dimensions is not None and request.dimensions < vectors.shape[1]:
         vectors = shortened(vectors, request.dimensions)
-    return Released(request, vectors, tokens)
+    return Reply(request, vectors, tokens)
 
 
 def _count(tenant: Tenant, texts: list[str]) -> int:

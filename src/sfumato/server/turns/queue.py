@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter, OrderedDict, deque
 
-from sfumato.server.problems import Problem
+from sfumato.server.http.problems import Problem
 
 
 class Turns:

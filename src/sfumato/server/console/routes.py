@@ -11,13 +11,13 @@ from typing import Any
 from fastapi import Request, Response
 from fastapi.responses import HTMLResponse
 
-from sfumato.server import words
 from sfumato.server.app import Gateway
-from sfumato.server.preview import Preview
-from sfumato.server.problems import Problem
-from sfumato.server.requests import read_object
+from sfumato.server.console import words
+from sfumato.server.console.preview import Preview
+from sfumato.server.http.problems import Problem
+from sfumato.server.http.requests import read_object
 from sfumato.server.routes import errors
-from sfumato.server.tenants import Tenant
+from sfumato.server.tenancy.tenants import Tenant
 
 LONGEST = 2000
 """Characters of a sentence that may be tried."""

@@ -14,15 +14,15 @@ from sfumato.embedders.base import Embedder
 from sfumato.errors import InputError, SfumatoError
 from sfumato.protector import Protector
 from sfumato.reference import ProtectorReference
-from sfumato.server.keys import KeyRing, TenantSettings
-from sfumato.server.logs import tell
-from sfumato.server.merging import MergingEmbedder
-from sfumato.server.problems import Problem
-from sfumato.server.releasing import Releaser
+from sfumato.server.http.logs import tell
+from sfumato.server.http.problems import Problem
 from sfumato.server.settings import GatewaySettings
-from sfumato.server.shares import Shares
-from sfumato.server.state import State
-from sfumato.server.tokens import Tokens
+from sfumato.server.tenancy.keys import KeyRing, TenantSettings
+from sfumato.server.tenancy.state import State
+from sfumato.server.tenancy.tokens import Tokens
+from sfumato.server.turns.merging import MergingEmbedder
+from sfumato.server.turns.releasing import Releaser
+from sfumato.server.turns.shares import Shares
 
 LOCAL = "local"
 """The only tenant of a gateway without keys."""

@@ -14,15 +14,15 @@ from numpy.typing import NDArray
 
 from sfumato.preparing import Prepared
 from sfumato.protector import Protector, Role
-from sfumato.server.problems import Problem
-from sfumato.server.work import Work
+from sfumato.server.http.problems import Problem
+from sfumato.server.turns.work import Work
 
 MOST = 4096
 """Texts in one write; a request that is larger alone still goes whole."""
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class _Job:
+class _Pending:
     texts: list[str]
     ready: Prepared
     role: Role
@@ -41,12 +41,12 @@ class Releaser:
     def __init__(self, protector: Protector) -> None:
         self._protector = protector
         self._free = threading.Condition()
-        self._waiting: list[_Job] = []
+        self._waiting: list[_Pending] = []
         self._busy = False
 
     def release(self, texts: list[str], ready: Prepared, role: Role, work: Work) -> NDArray[np.float32]:
         """Put texts on the ledger and release their vectors; `work` knows whether anybody waits for them."""
-        job = _Job(texts, ready, role, work)
+        job = _Pending(texts, ready, role, work)
         with self._free:
             self._waiting.append(job)
             while not job.done:
@@ -71,9 +71,9 @@ class Releaser:
             self._busy = False
             self._free.notify_all()
 
-    def _together(self) -> list[_Job]:
+    def _together(self) -> list[_Pending]:
         role, rows = self._waiting[0].role, 0
-        jobs: list[_Job] = []
+        jobs: list[_Pending] = []
         for job in self._waiting:
             if job.role == role and (not jobs or rows + len(job.texts) <= MOST):
                 jobs.append(job)
@@ -81,7 +81,7 @@ class Releaser:
         self._waiting = [job for job in self._waiting if job not in jobs]
         return jobs
 
-    def _release(self, jobs: list[_Job]) -> None:
+    def _release(self, jobs: list[_Pending]) -> None:
         for job in jobs:
             try:
                 job.work.check()

@@ -16,13 +16,13 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
-from sfumato.server.budget import TENANTS_AT_ONCE, Budget
-from sfumato.server.keys import KeyRing
-from sfumato.server.logs import tell
-from sfumato.server.metrics import Metrics
-from sfumato.server.problems import GONE, Problem, problem_of
+from sfumato.server.http.budget import TENANTS_AT_ONCE, Budget
+from sfumato.server.http.logs import tell
+from sfumato.server.http.metrics import Metrics
+from sfumato.server.http.problems import GONE, Problem, problem_of
 from sfumato.server.settings import GatewaySettings, is_loopback
-from sfumato.server.tenants import LOCAL
+from sfumato.server.tenancy.keys import KeyRing
+from sfumato.server.tenancy.tenants import LOCAL
 
 Message = dict[str, Any]
 Receive = Callable[[], Awaitable[Message]]

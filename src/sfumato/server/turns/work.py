@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from sfumato.server.problems import GONE, Problem
-from sfumato.server.shares import Shares, Step
+from sfumato.server.http.problems import GONE, Problem
+from sfumato.server.turns.shares import Shares, Step
 
 
 @dataclass(slots=True, eq=False, repr=False)
