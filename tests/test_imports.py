@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -32,52 +33,17 @@ HEAVY = (
     "scipy",
 )
 
-# The layout of docs/architecture.md, from the ground up: a part may import what stands before it.
-ORDER = [
-    "version",
-    "errors",
-    "lazy",
-    "types",
-    "numbers",
-    "composing",
-    "devices",
-    "files",
-    "inputs",
-    "workspace",
-    "randomness",
-    "sampling",
-    "grid",
-    "arrays",
-    "blocks",
-    "artifacts",
-    "registry",
-    "accounting",
-    "embedders",
-    "concepts",
-    "metrics",
-    "sensitivity",
-    "mechanisms",
-    "gpu",
-    "verification",
-    "text",
-    "promise",
-    "preparing",
-    "protector",
-    "saving",
-    "reference",
-    "learning",
-    "scale",
-    "attacks",
-    "evaluation",
-    "records",
-    "auditing",
-    "stores",
-    "adapters",
-    "report",
-    "benchmarks",
-    "server",
-    "cli",
-]
+ARCHITECTURE = Path(__file__).parent.parent / "docs" / "architecture.md"
+
+
+def layout() -> list[str]:
+    """The parts in the order of the table in docs/architecture.md: each may import what stands before it."""
+    table = ARCHITECTURE.read_text().partition("| part | holds |\n")[2].partition("\n\n")[0]
+    cells = [line.split("|")[1] for line in table.splitlines()[1:]]
+    return [name for cell in cells for name in re.findall(r"`(\w+)/?`", cell)]
+
+
+ORDER = layout()
 
 
 def test_import_loads_nothing_heavy():
@@ -115,6 +81,8 @@ def test_folders_import_only_from_above():
             if ORDER.index(part) > ORDER.index(own):
                 wrong.append(f"{path.relative_to(ROOT)} imports {part}")
     assert not wrong
+    there = {path.relative_to(ROOT).parts[0].removesuffix(".py") for path in ROOT.rglob("*.py")}
+    assert len(ORDER) == len(set(ORDER)) and set(ORDER) == there - {"__init__"}
 
 
 def test_a_second_level_of_folders_only_where_there_would_be_more_than_nine_modules():
