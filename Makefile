@@ -102,9 +102,9 @@ $(DOCS): pyproject.toml constraints.txt | $(BIN)/python
 	$(INSTALL) -e '.[docs]'
 	@touch $(CORE) $@
 
-# Everything the tests use, the English pipeline included.
-$(FULL): pyproject.toml constraints.txt weights/pyproject.toml | $(BIN)/python
-	$(INSTALL) -e '.[$(TEST_EXTRAS)]' -e ./weights
+# Everything the tests use, the studies and the English pipeline included.
+$(FULL): pyproject.toml constraints.txt weights/pyproject.toml research/pyproject.toml | $(BIN)/python
+	$(INSTALL) -e '.[$(TEST_EXTRAS)]' -e ./weights -e ./research
 	@touch $(CORE) $(DOCS)
 	$(MAKE) ner
 	@touch $@

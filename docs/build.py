@@ -12,7 +12,10 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-PAGES = ("*.md", "LICENSE", "docs/**/*.md", "docs/**/*.svg", "docs/*.json", "examples/*.py", "weights/*.md")
+PAGES = (
+    *("*.md", "LICENSE", "docs/**/*.md", "docs/**/*.svg", "docs/*.json"),
+    *("examples/*.py", "weights/*.md", "research/*.md"),
+)
 
 
 def copy_pages(root: Path, folder: Path) -> None:

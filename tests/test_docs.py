@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PAGES = sorted([*ROOT.glob("docs/**/*.md"), *ROOT.glob("*.md")])
+PAGES = sorted([*ROOT.glob("docs/**/*.md"), *ROOT.glob("*.md"), *ROOT.glob("research/*.md")])
 
 
 def blocks(page: Path) -> str:
@@ -59,7 +59,8 @@ def shown() -> list[Path]:
     """What a user reads: pages but for those that quote what was taken back, and the words of the program."""
     quoting = {"advisories.md", "CHANGELOG.md"}
     pages = [page for page in PAGES if page.name not in quoting]
-    return [*pages, *(file for kind in ("py", "html", "js", "svg") for file in ROOT.glob(f"src/**/*.{kind}"))]
+    kinds = ("py", "html", "js", "svg")
+    return [*pages, *(file for kind in kinds for file in ROOT.glob(f"**/src/**/*.{kind}"))]
 
 
 @pytest.mark.parametrize("claim", TAKEN_BACK)

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import tomllib
 
 import sfumato
 
@@ -101,3 +102,18 @@ def test_a_package_that_loads_on_first_use_has_every_name_it_lists():
         assert all(getattr(package, each) is not None for each in package.__all__)
         with pytest.raises(AttributeError, match=f"'sfumato.{name}' has no attribute 'nothing'"):
             _ = package.nothing
+
+
+def test_research_is_imported_by_nothing_here():
+    named = [path for path in ROOT.rglob("*.py") if "sfumato_research" in path.read_text()]
+    assert not named
+
+
+def test_the_wheel_and_the_source_archive_hold_no_research():
+    """Both take what is named here and nothing else; the editable install shows what lies in the folder."""
+    built = tomllib.loads((ROOT.parents[1] / "pyproject.toml").read_text())["tool"]["hatch"]["build"][
+        "targets"
+    ]
+    assert built["wheel"] == {"packages": ["src/sfumato"]}
+    assert set(built["sdist"]) == {"include"}
+    assert not [part for part in built["sdist"]["include"] if part.strip("/*") in ("", "research")]

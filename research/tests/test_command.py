@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 
 import pytest
@@ -10,6 +11,13 @@ from tests.cli.test_main import sfumato
 
 from sfumato_research import command, studies
 from sfumato_research.studies import STUDIES
+
+
+def test_its_list_is_json_as_well():
+    done = sfumato("study", "--json", "-")
+    assert done.returncode == 0 and done.stderr.strip()
+    assert list(json.loads(done.stdout)["studies"]) == list(STUDIES)
+    assert inspect.signature(command.command).parameters["json"].annotation == "JsonOption"
 
 
 def test_without_a_name_studies_are_listed_with_their_parts():

@@ -58,6 +58,39 @@ def test_mechanisms_lists_them_all(tmp_path):
     assert all(row["paper"] and row["parameters"] for row in found)
 
 
+def brought(folder, **points):
+    """A folder that looks as if a package with these entry points were installed in it."""
+    metadata = folder / "bringer-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: bringer\nVersion: 1.0\n")
+    lines = [f"{name} = {module}" for name, module in points.items()]
+    (metadata / "entry_points.txt").write_text("\n".join(["[sfumato.commands]", *lines]))
+
+
+def test_another_package_may_bring_a_command(tmp_path, monkeypatch, capsys):
+    from sfumato.cli import main
+
+    brought(tmp_path, greet="greeting", verify="greeting")
+    (tmp_path / "greeting.py").write_text(
+        "NAME, EXAMPLE = 'greet', 'sfumato greet'\ndef command():\n    'Greet.'\n    print('hello')\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for arguments, said in ((["greet"], "hello"), (["--help"], "Greet."), (["verify", "-h"], "sampler")):
+        with pytest.raises(SystemExit) as stop:
+            main.run(arguments)
+        assert stop.value.code == 0 and said in capsys.readouterr().out
+
+
+def test_a_command_that_is_a_package_of_its_own_says_how_to_install_it(monkeypatch, capsys):
+    from sfumato.cli import main
+
+    monkeypatch.setattr(main, "entry_points", lambda group: [])
+    with pytest.raises(SystemExit) as stop:
+        main.run(["study", "sparse"])
+    said = capsys.readouterr().err
+    assert stop.value.code == 2 and len(said.splitlines()) == 1 and "pip install -e ./research" in said
+
+
 def test_an_interrupt_ends_in_one_line(monkeypatch, capsys):
     from sfumato.cli import main, mechanisms
 
