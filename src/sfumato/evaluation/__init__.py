@@ -1,4 +1,4 @@
-"""Is it useful, is it private: plain functions from vectors and texts to figures."""
+"""Defences and baselines in one form; what they are measured by stands in `metrics` and is named here too."""
 
 from sfumato.evaluation.baselines import BASELINES, Baseline, Sample, fit_baselines
 from sfumato.evaluation.defence import Defence
