@@ -19,7 +19,7 @@ from sfumato.concepts.pairs import Pairs, build_pairs
 from sfumato.errors import InputError
 from sfumato.evaluation.bootstrap import Resampling
 from sfumato.evaluation.privacy import Hits, count_prior
-from sfumato.protector import RowSpans
+from sfumato.preparing import RowSpans
 from sfumato.randomness import generator
 from sfumato.types import Rows, Vectors
 

@@ -18,7 +18,7 @@ from sfumato.evaluation.baselines import Baseline, Sample
 from sfumato.evaluation.cosines import unit_rows
 from sfumato.evaluation.defence import Defence, Rewrite
 from sfumato.evaluation.privacy import words
-from sfumato.protector import RowSpans
+from sfumato.preparing import RowSpans
 
 Edit = Callable[[str, list[Span], np.random.Generator], str]
 """A text, where the concept stands in it and a generator in, the text to embed instead out."""

@@ -42,7 +42,8 @@ from sfumato.evaluation.privacy import pool
 from sfumato.learning import LearnSettings, learn
 from sfumato.mechanisms import Laplace
 from sfumato.mechanisms.base import one_blas_thread
-from sfumato.protector import Protector, RowSpans
+from sfumato.preparing import RowSpans
+from sfumato.protector import Protector
 from sfumato.studies.base import Cell
 from sfumato.studies.measured import Effort, Measured, effort
 from sfumato.studies.readers import Attacker, Read, tokens
@@ -173,13 +174,12 @@ class Rig:
                 for draw in range(chosen.runs(target.draws)):
                     self._count(read, target.documents(draw)[self.material.attacked], hits, sure)
             utility = self.yardstick.measure(target)
-        inner = defence.mechanism.mechanism if isinstance(defence.mechanism, Protector) else defence.mechanism
         return Measured(
             defence.label,
             self._leakage(scale, hits, chosen.name),
             self._sureness(sure),
             utility,
-            inner.noise_ratio(self.dim),
+            defence.mechanism.noise_ratio(self.dim),
             defence.guarantee.epsilon,
         )
 
