@@ -47,7 +47,7 @@ def test_every_baseline_keeps_the_contract(name, sample):
         # What an adaptive attacker trains on comes from the same law: same shape, fresh noise.
         ready = defence.prepare(TESTED, vectors, seed=1)
         assert ready.shape == vectors.shape
-        fresh = fresh_releases(defence.mechanism, seed=1)(ready)
+        fresh = fresh_releases(defence.victim, seed=1)(ready)
         assert fresh.shape == released.shape
         noisy = not np.array_equal(defence.release(TESTED, vectors), defence.release(TESTED, vectors))
         if noisy and name not in ("ironcore", "privrag"):

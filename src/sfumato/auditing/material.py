@@ -20,7 +20,7 @@ from sfumato.errors import InputError
 from sfumato.metrics.intervals import Resampling
 from sfumato.metrics.leakage import Hits, count_prior
 from sfumato.metrics.similarity import pair_cosines
-from sfumato.protector import RowSpans
+from sfumato.preparing import RowSpans
 from sfumato.randomness import generator
 from sfumato.types import Rows, Vectors
 

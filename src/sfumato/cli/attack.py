@@ -26,6 +26,7 @@ from sfumato.mechanisms import Mechanism
 from sfumato.metrics.intervals import Figure
 from sfumato.numbers import whole_number
 from sfumato.protector import Protector
+from sfumato.release import as_release
 from sfumato.saving import load_protector
 
 NAME = "attack"
@@ -262,9 +263,11 @@ def _scene(
 ) -> Scene:
     given = [each for each in (released, rows.vectors) if each is not None]
     encoder = _encoder(made, named, needed=not given or (own is not None and own.vectors is None))
-    victim = made or _mechanism(*noise, given[0].shape[1] if given else encoder.dim)
+    plain = None if made else _mechanism(*noise, given[0].shape[1] if given else encoder.dim)
     vectors = rows.vectors
-    if released is None and victim is None:  # nobody says what these went through: they are read as they are
+    if (
+        released is None and made is None and plain is None
+    ):  # nobody says what these went through: they are read as they are
         released, vectors = vectors, None
     if made is not None and rows.texts is not None and encoder is not None:
         vectors = None  # as `sfumato protect` does, texts are embedded anew
@@ -272,7 +275,8 @@ def _scene(
         texts=rows.texts,
         vectors=vectors,
         released=released,
-        victim=victim,
+        release=as_release(plain),
+        protector=made,
         embedder=encoder,
         own_texts=None if own is None else own.texts,
         own_vectors=None if own is None else own.vectors,

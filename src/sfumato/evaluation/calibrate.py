@@ -91,17 +91,10 @@ def calibrate(protector: Protector, vectors: Any, keep: str | Keep) -> Calibrate
     """
     wish = Keep.parse(keep) if isinstance(keep, str) else keep
     clean = as_vectors(vectors)[:ROWS].astype(np.float32)
-    quiet = replace(
-        protector,
-        secret=None,
-        ledger=None,
-        only_matching=False,
-        neutral=0,
-        learned={**protector.learned, "dim": clean.shape[1]},
-    )
+    release, dim = protector.as_release(), clean.shape[1]
 
     def measured(ratio: float) -> float:
-        return wish.measure(clean, scaled(quiet, noise_ratio=ratio).protect(clean))
+        return wish.measure(clean, release.scaled(noise_ratio=ratio, dim=dim)(clean))
 
     low, high = math.log(_SMALLEST_RATIO), math.log(_LARGEST_RATIO)
     if measured(math.exp(low)) < wish.target:
@@ -116,5 +109,6 @@ def calibrate(protector: Protector, vectors: Any, keep: str | Keep) -> Calibrate
         # Ties and measuring error fall towards more noise.
         low, high = (middle, high) if kept_at[middle] >= wish.target else (low, middle)
     ratio = math.exp(low)
-    done = scaled(replace(protector, learned={**protector.learned, "dim": clean.shape[1]}), noise_ratio=ratio)
+    known = replace(protector, learned=replace(protector.learned, dim=dim))
+    done = scaled(known, noise_ratio=ratio)
     return Calibrated(done, wish.metric, wish.target, kept_at.get(low, 1.0), ratio)

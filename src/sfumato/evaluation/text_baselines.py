@@ -18,7 +18,7 @@ from sfumato.evaluation.baselines import Baseline, Sample
 from sfumato.evaluation.defence import Defence, Rewrite
 from sfumato.metrics.leakage import words
 from sfumato.metrics.similarity import unit_rows
-from sfumato.protector import RowSpans
+from sfumato.preparing import RowSpans
 
 Edit = Callable[[str, list[Span], np.random.Generator], str]
 """A text, where the concept stands in it and a generator in, the text to embed instead out."""

@@ -1,7 +1,7 @@
 """Backgrounds that come with the package, for users who have little ordinary text of their own.
 
-They hold the mean and covariance of made-up sentences under one encoder each; `benchmarks/background.py` makes
-them.
+They hold the mean and covariance of made-up sentences under one encoder each; `benchmarks/background.py`
+makes them.
 """
 
 from __future__ import annotations

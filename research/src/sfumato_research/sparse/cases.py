@@ -19,7 +19,7 @@ from sfumato.learning import LearnSettings, learn
 from sfumato.mechanisms import Laplace, Mahalanobis, Mechanism, Purkayastha
 from sfumato.metrics import count_leaked
 from sfumato.metrics.similarity import pair_cosines
-from sfumato.protector import RowSpans
+from sfumato.preparing import RowSpans
 from sfumato.randomness import generator
 from sfumato.records import make_records
 from sfumato.sensitivity import Mask
@@ -177,7 +177,7 @@ def table12(setting: Setting) -> Outcome:
             setting.on_step(f"notes, {label}, {name}")
             vectors = defence.release(read, embedder.embed(read), spans=spans, seed=setting.seed)
             attack = ReadyMade(device=setting.device, seed=setting.seed, likeliest=setting.pick(4, 1))
-            victim = None if name == "unprotected" else defence.mechanism
+            victim = None if name == "unprotected" else defence.victim
             written = [str(text) for text in attack.fit(mechanism=victim).recover(vectors).rows]
             likeness = pair_cosines(original, outside.embed([text or "." for text in written]))
             cosines[name] = float(likeness.mean())

@@ -35,7 +35,8 @@ from sfumato.mechanisms.base import one_blas_thread
 from sfumato.metrics import Hits, Leakage, count_confidence, count_leaked, measure_leakage
 from sfumato.metrics.intervals import ratio_interval
 from sfumato.metrics.leakage import pool
-from sfumato.protector import Protector, RowSpans
+from sfumato.preparing import RowSpans
+from sfumato.protector import Protector
 from sfumato.types import Rows, Vectors
 from sfumato_research.studies.base import Cell
 from sfumato_research.studies.measured import Effort, Measured, effort
@@ -166,13 +167,12 @@ class Rig:
                 for draw in range(chosen.runs(target.draws)):
                     self._count(read, target.documents(draw)[self.material.attacked], hits, sure)
             utility = self.yardstick.measure(target)
-        inner = defence.mechanism.mechanism if isinstance(defence.mechanism, Protector) else defence.mechanism
         return Measured(
             defence.label,
             self._leakage(scale, hits, chosen.name),
             self._sureness(sure),
             utility,
-            inner.noise_ratio(self.dim),
+            defence.mechanism.noise_ratio(self.dim),
             defence.guarantee.epsilon,
         )
 

@@ -9,22 +9,21 @@ from __future__ import annotations
 import logging
 import threading
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.attacks.base import fresh_releases
 from sfumato.attacks.leastsquares import LeftOut, LinearMap, fit_ridge, moments
 from sfumato.errors import ParameterError, SfumatoError
-from sfumato.evaluation.calibrate import scaled
 from sfumato.metrics.leakage import count_leaked
 from sfumato.metrics.ranking import ranked
 from sfumato.metrics.retrieval import neighbours_kept
 from sfumato.metrics.similarity import unit_rows
 from sfumato.protector import Protector
 from sfumato.records import Record, make_records
+from sfumato.release import Release
 from sfumato.server.http.logs import tell
 
 RECORDS, SEARCHES, NEIGHBOURS, EXAMPLES = 360, 120, 5, 3
@@ -55,7 +54,7 @@ class Figures:
 @dataclass(frozen=True, slots=True, eq=False)
 class _Step:
     figures: Figures
-    protector: Protector | None
+    release: Release | None
     released: Matrix
     reader: LinearMap
 
@@ -64,7 +63,7 @@ class Preview:
     """The made-up records of one protector, embedded once and released at several amounts of noise."""
 
     def __init__(self, protector: Protector) -> None:
-        self._quiet = replace(protector, secret=None, ledger=None, only_matching=False)
+        self._protector = protector
         self.steps: dict[float, _Step] = {}
         self.records: list[Record] = []
         self.examples: list[str] = []
@@ -92,9 +91,9 @@ class Preview:
     def look(self, text: str, factor: float) -> dict[str, Any]:
         """Neighbours of a text and what the attack reads, before and after."""
         step = self.steps[factor]
-        clean = self._quiet.encoder.embed([text])
-        prepared = self._quiet.prepare([text])
-        after = prepared.vectors if step.protector is None else _release(step.protector, prepared.vectors)
+        clean = self._protector.encoder.embed([text])
+        prepared = self._protector.entrance().prepare([text])
+        after = prepared.vectors if step.release is None else step.release(prepared.vectors)
         before_rows, after_rows = _nearest(clean, self._clean), _nearest(after, step.released)
         kept = {row for row, _ in before_rows}
         said = text.lower()
@@ -127,9 +126,9 @@ class Preview:
         self.records, self.examples = made[EXAMPLES:], [record.text for record in made[:EXAMPLES]]
         texts = [record.text for record in self.records]
         self._learn_terms(texts)
-        self._clean = self._quiet.encoder.embed(texts)
-        self._prepared = self._quiet.prepare(texts).vectors
-        self._searches = self._quiet.encoder.embed([record.query for record in self.records[:SEARCHES]])
+        self._clean = self._protector.encoder.embed(texts)
+        self._prepared = self._protector.entrance().prepare(texts).vectors
+        self._searches = self._protector.encoder.embed([record.query for record in self.records[:SEARCHES]])
         self._test = np.arange(RECORDS) % _TESTED == 0
         self._ridge = LeftOut(self._clean[~self._test], self._held[~self._test]).best()
         self._clean_reader = self._reader(self._clean, None)
@@ -145,7 +144,7 @@ class Preview:
 
     def _learn_terms(self, texts: list[str]) -> None:
         """What the attack looks for: the protector's concepts where the records name them often enough."""
-        concepts = self._quiet.concepts
+        concepts = self._protector.concepts
         found = [[term for concept in concepts for term in concept.terms_in(text)] for text in texts]
         terms = _often(found)
         self.looks_for = ", ".join(concept.name for concept in concepts)
@@ -157,21 +156,20 @@ class Preview:
         self._held = np.array([[term in set(row) for term in terms] for row in found], bool)
 
     def _step(self, factor: float) -> _Step | None:
-        dim = self._quiet.encoder.dim
-        own = self._quiet.mechanism.noise_ratio(dim)
+        dim = self._protector.encoder.dim
+        own = self._protector.mechanism.noise_ratio(dim)
         ratio = factor * own
-        protector: Protector | None = self._quiet
-        if factor == 0.0 or own == 0.0:
-            protector = None
+        release: Release | None = self._protector.as_release()
+        if release is None or factor == 0.0 or own == 0.0:
+            release = None
         elif factor != 1.0:
             try:
-                known = replace(self._quiet, learned={**self._quiet.learned, "dim": dim})
-                protector = scaled(known, noise_ratio=ratio)
+                release = release.scaled(noise_ratio=ratio, dim=dim)
             except (ParameterError, SfumatoError):
                 return None  # a mechanism may not reach so much or so little noise
-        released = self._prepared if protector is None else _release(protector, self._prepared)
-        searches = self._searches if protector is None else _release(protector, self._searches)
-        reader = self._reader(self._prepared, protector)
+        released = self._prepared if release is None else release(self._prepared)
+        searches = self._searches if release is None else release(self._searches)
+        reader = self._reader(self._prepared, release)
         figures = Figures(
             factor,
             ratio,
@@ -179,12 +177,12 @@ class Preview:
             neighbours_kept(self._clean, released, 10),
             self._named(reader, released),
         )
-        return _Step(figures, protector, released, reader)
+        return _Step(figures, release, released, reader)
 
-    def _reader(self, vectors: Matrix, protector: Protector | None) -> LinearMap:
+    def _reader(self, vectors: Matrix, release: Release | None) -> LinearMap:
         """A linear attack that knows mechanism, noise and filter, and was trained on what they do."""
         train = ~self._test
-        mean, noise = moments(protector, vectors[train], _SEED)
+        mean, noise = moments(release, vectors[train], _SEED)
         return fit_ridge(mean, self._held[train].astype(np.float64), ridge=self._ridge, noise=noise)
 
     def _named(self, reader: LinearMap, vectors: Matrix) -> float:
@@ -195,10 +193,6 @@ class Preview:
         terms = np.array(self._terms, object)
         truth = [list(terms[row]) for row in held]
         return count_leaked(truth, ranked(scores, self._terms, held.sum(axis=1).tolist())).rate
-
-
-def _release(protector: Protector, vectors: Matrix) -> Matrix:
-    return fresh_releases(protector)(vectors)
 
 
 def _facts(record: Record) -> list[str]:

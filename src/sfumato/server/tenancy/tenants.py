@@ -100,7 +100,7 @@ class Tenants:
             shares = Shares() if self._settings.upstream else self._shares
             self._encoders[name] = MergingEmbedder(self._encoder(loaded), shares)
         encoder = self._encoders[name]
-        expected = loaded.learned.get("model_id")
+        expected = loaded.learned.model_id
         vouched = bool(self._settings.upstream) and self._settings.same_encoder
         if expected is not None and encoder.model_id != expected and not vouched:
             hint = " Say --same-encoder if it is the same one." if self._settings.upstream else ""

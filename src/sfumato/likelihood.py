@@ -1,6 +1,6 @@
-"""How likely a release is for each of some inputs, under what the victim is known to do.
+"""How likely a release is for each of some inputs: the rules that `Release.likelihood` chooses from.
 
-A mechanism says so itself. A protector also filters and normalises: the filter is linear and public, so it is
+A mechanism says so itself. A release also filters and normalises: the filter is linear and public, so it is
 undone; normalising loses the length s of the filtered vector, so the density of a direction r is the integral
 
     p(r | x) ~ integral over s > 0 of p(u(s) | x) s^(n-1) ds,   u(s) = W^-1 (s r - m) + m,
@@ -13,21 +13,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
-from sfumato.attacks.base import Release, fresh_releases
-from sfumato.errors import ParameterError, VectorError
+from sfumato.errors import ParameterError
 from sfumato.mechanisms import Mechanism
 from sfumato.mechanisms.angles import unit
 from sfumato.mechanisms.ellipse import Ellipse
-from sfumato.protector import Protector
 from sfumato.sensitivity import Background
-from sfumato.types import Floats
+from sfumato.types import Floats, Vectors
 
-Victim = Mechanism | Protector | None
 Likelihood = Callable[[Floats, Floats], Floats]
 """`(m, d)` releases and `(k, d)` inputs in, `(m, k)` log densities out, up to a constant of each release."""
 
@@ -39,37 +34,8 @@ _REACH, _NODES = 6.0, 73
 _SPREAD_ROWS = 512
 
 
-def likelihood(victim: Victim, dim: int, *, seed: int = 0) -> Likelihood:
-    """The log likelihood of releases of `dim`-dimensional vectors.
-
-    Args:
-        victim: what they were released through; None for vectors that are as they were.
-        dim: the dimension of the inputs.
-        seed: draws the simulated releases, where there is no density.
-    """
-    mechanism = victim.mechanism if isinstance(victim, Protector) else victim
-    normalised = isinstance(victim, Protector) and victim.normalise
-    if mechanism is None or not mechanism.noisy:
-        return _nearest(mechanism, normalised)
-    undo, mean = _filter(victim)
-    ellipse = mechanism.ellipse(dim)
-    if normalised and ellipse is not None:
-        return _direction(mechanism, ellipse, undo, mean)
-    known = mechanism.direction() if normalised else mechanism
-    if known is None or not _has_density(known, dim):
-        return _simulated(fresh_releases(victim, seed))
-    return _undone(known, undo, mean)
-
-
-def _filter(victim: Victim) -> tuple[Floats | None, Floats | None]:
-    """The inverse of the public filter, and the mean it is taken around."""
-    matrix = victim.filter_matrix() if isinstance(victim, Protector) else None
-    if matrix is None or not isinstance(victim, Protector) or victim.background is None:
-        return None, None
-    return np.asarray(np.linalg.inv(matrix)), victim.background.mean
-
-
-def _has_density(mechanism: Mechanism, dim: int) -> bool:
+def has_density(mechanism: Mechanism, dim: int) -> bool:
+    """Whether the mechanism knows the density of its releases."""
     probe = np.full((1, dim), mechanism.max_norm / math.sqrt(dim))
     try:
         mechanism.log_density(np.full((1, mechanism.output_dim(dim)), 0.1), probe)
@@ -86,17 +52,20 @@ def _squares(rows: Floats) -> Floats:
     return np.asarray(np.vecdot(rows, rows))
 
 
-def _nearest(mechanism: Mechanism | None, normalised: bool) -> Likelihood:
+def nearest(expected: Callable[[Floats], Floats]) -> Likelihood:
+    """Of a release without noise: how close it is to what each input gives."""
+
     def table(released: Floats, inputs: Floats) -> Floats:
-        expected = inputs if mechanism is None else mechanism.expected(inputs)
-        expected = unit(expected) if normalised else expected
-        gaps = _squares(released)[:, None] + _squares(expected) - 2 * released @ expected.T
+        centres = expected(inputs)
+        gaps = _squares(released)[:, None] + _squares(centres) - 2 * released @ centres.T
         return np.asarray(-np.maximum(gaps, 0.0) / (2 * ROUNDING**2))
 
     return table
 
 
-def _undone(mechanism: Mechanism, undo: Floats | None, mean: Floats | None) -> Likelihood:
+def undone(mechanism: Mechanism, undo: Floats | None, mean: Floats | None) -> Likelihood:
+    """The mechanism's own density, after undoing a filter around its mean."""
+
     def table(released: Floats, inputs: Floats) -> Floats:
         rows = released if mean is None else _unfiltered(released - mean, undo) + mean
         return mechanism.log_densities(rows, inputs)
@@ -104,9 +73,11 @@ def _undone(mechanism: Mechanism, undo: Floats | None, mean: Floats | None) -> L
     return table
 
 
-def _direction(
+def of_direction(
     mechanism: Mechanism, ellipse: Ellipse, undo: Floats | None, mean: Floats | None
 ) -> Likelihood:
+    """Of a filtered release whose length was lost, see above."""
+
     def table(released: Floats, inputs: Floats) -> Floats:
         slope = ellipse.whiten(_unfiltered(unit(released), undo))
         offset = np.zeros((1, released.shape[1]))
@@ -173,7 +144,9 @@ def _peak(alpha: Floats, beta: Floats, rest: Floats, power: int, squared: bool) 
     return np.asarray(peak)
 
 
-def _simulated(release: Release) -> Likelihood:
+def simulated(release: Callable[[Vectors], Vectors]) -> Likelihood:
+    """A normal law fitted to fresh releases of every input."""
+
     def table(released: Floats, inputs: Floats) -> Floats:
         copies = int(np.clip(math.ceil(4 * inputs.shape[1] / len(inputs)), 16, 512))
         clean = inputs.astype(np.float32)
@@ -191,41 +164,3 @@ def _simulated(release: Release) -> Likelihood:
         return np.asarray(-np.maximum(squares, 0.0) / 2)
 
     return table
-
-
-def embeds_neutral(victim: Victim) -> bool:
-    """Whether texts with a concept enter as neutral texts, so that the term never reaches the vector."""
-    return isinstance(victim, Protector) and bool(victim.concepts) and victim.neutral > 0
-
-
-def inputs_of(victim: Victim, embedder: Any, texts: list[str]) -> Floats:
-    """The vectors that enter the mechanism for these texts: neutral ones where the victim embeds those."""
-    once = list(dict.fromkeys(texts))
-    places = {text: row for row, text in enumerate(once)}
-    if isinstance(victim, Protector) and embeds_neutral(victim):
-        encoder = _Once(victim.encoder if embedder is None else embedder)
-        rows = replace(victim, embedder=encoder, ledger=None).prepare(once).vectors
-    else:
-        rows = embedder.embed(once)
-    return np.asarray(rows, np.float64)[[places[text] for text in texts]]
-
-
-class _Once:
-    """An encoder that embeds equal texts once: neutral texts of one sentence are the same for every term."""
-
-    def __init__(self, encoder: Any) -> None:
-        self.encoder, self.name, self.model_id, self.dim = encoder, "once", "once", getattr(encoder, "dim", 0)
-
-    def embed(self, texts: Any, *, on_batch: Any = None) -> Any:
-        once = list(dict.fromkeys(texts))
-        places = {text: row for row, text in enumerate(once)}
-        return np.asarray(self.encoder.embed(once))[[places[text] for text in texts]]
-
-
-def checked_pair(released: Floats, inputs: Floats, victim: Victim) -> None:
-    """Refuse releases that cannot have come from these inputs."""
-    mechanism = victim.mechanism if isinstance(victim, Protector) else victim
-    dim = inputs.shape[1]
-    wanted = dim if mechanism is None else mechanism.output_dim(dim)
-    if released.shape[1] != wanted:
-        raise VectorError(f"Releases of these inputs have dimension {wanted}. Found {released.shape[1]}.")

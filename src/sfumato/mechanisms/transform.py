@@ -15,9 +15,6 @@ from sfumato.mechanisms import Mechanism
 from sfumato.randomness import Draws
 from sfumato.types import FloatArray, Floats
 
-ROUNDING = 1e-3
-"""How far two embeddings of one text may lie apart."""
-
 Function = Callable[[Floats], Any]
 """`(n, d)` float64 vectors in, `(n, m)` vectors out."""
 
@@ -93,14 +90,6 @@ class Transform(Mechanism):
     def expected(self, vectors: Any) -> Floats:
         """What the function gives, noise of its own included."""
         return np.asarray(self.function(super().expected(vectors)), np.float64)
-
-    def log_density(self, released: Any, vectors: Any) -> Floats:
-        """How well releases fit vectors where only rounding separates them; refused where there is noise."""
-        if self.noisy:
-            raise ParameterError(f"{self.label} draws noise of its own, of a density that is not known.")
-        outputs, inputs = self._pairs(released, vectors)
-        gaps = outputs - self.expected(inputs)
-        return np.asarray(-np.vecdot(gaps, gaps) / (2 * ROUNDING**2))
 
     def _release(self, vectors: FloatArray, draws: Draws, step: float) -> Floats:
         raise ParameterError(f"{self.label} is no noise mechanism, so it has no noisy release.")
