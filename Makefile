@@ -6,7 +6,7 @@ PYTEST ?= -n 2 --dist=worksteal
 # What `make check` runs of the tests: two and a half minutes of processor time, no store, no server.
 LONG := tests/test_examples.py tests/test_walkthrough.py
 QUICK ?= $(filter-out $(LONG),$(wildcard tests/test_*.py)) tests/contracts/test_mechanism.py \
-	tests/accounting tests/concepts tests/embedders tests/evaluation tests/mechanisms
+	tests/accounting tests/concepts tests/embedders tests/evaluation tests/mechanisms tests/metrics
 DEBIAN := openssl chromium
 
 BIN := $(VENV)/bin

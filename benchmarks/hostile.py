@@ -28,7 +28,7 @@ from sfumato.concepts.concept import Concept
 from sfumato.mechanisms import Laplace
 from sfumato.protector import Protector
 from sfumato.saving import save_protector
-from sfumato.server.keys import new_key
+from sfumato.server.tenancy.keys import new_key
 
 SERVE = [sys.executable, "-c", "from sfumato.cli.main import run; run()", "serve"]
 CITIES = ["Rome", "Paris", "Lisbon", "Oslo", "Vienna", "Prague", "Madrid", "Dublin", "Athens", "Bern"]

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
+import importlib
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 import tomllib
 
 import sfumato
@@ -31,50 +34,17 @@ HEAVY = (
     "scipy",
 )
 
-# The layout of docs/architecture.md, from the ground up: a part may import what stands before it.
-ORDER = [
-    "version",
-    "errors",
-    "types",
-    "numbers",
-    "composing",
-    "devices",
-    "files",
-    "inputs",
-    "workspace",
-    "randomness",
-    "sampling",
-    "grid",
-    "arrays",
-    "blocks",
-    "artifacts",
-    "registry",
-    "accounting",
-    "embedders",
-    "concepts",
-    "sensitivity",
-    "mechanisms",
-    "gpu",
-    "verification",
-    "text",
-    "promise",
-    "preparing",
-    "protector",
-    "saving",
-    "reference",
-    "learning",
-    "scale",
-    "attacks",
-    "evaluation",
-    "records",
-    "auditing",
-    "stores",
-    "adapters",
-    "report",
-    "benchmarks",
-    "server",
-    "cli",
-]
+ARCHITECTURE = Path(__file__).parent.parent / "docs" / "architecture.md"
+
+
+def layout() -> list[str]:
+    """The parts in the order of the table in docs/architecture.md: each may import what stands before it."""
+    table = ARCHITECTURE.read_text().partition("| part | holds |\n")[2].partition("\n\n")[0]
+    cells = [line.split("|")[1] for line in table.splitlines()[1:]]
+    return [name for cell in cells for name in re.findall(r"`(\w+)/?`", cell)]
+
+
+ORDER = layout()
 
 
 def test_import_loads_nothing_heavy():
@@ -112,6 +82,26 @@ def test_folders_import_only_from_above():
             if ORDER.index(part) > ORDER.index(own):
                 wrong.append(f"{path.relative_to(ROOT)} imports {part}")
     assert not wrong
+    there = {path.relative_to(ROOT).parts[0].removesuffix(".py") for path in ROOT.rglob("*.py")}
+    assert len(ORDER) == len(set(ORDER)) and set(ORDER) == there - {"__init__"}
+
+
+def test_a_second_level_of_folders_only_where_there_would_be_more_than_nine_modules():
+    folders = [path for path in ROOT.rglob("*") if path.is_dir() and list(path.glob("*.py"))]
+    depth = {path: len(path.relative_to(ROOT).parts) for path in folders}
+    assert max(depth.values()) <= 2
+    for room in (path for path in folders if depth[path] == 2):
+        whole = [path for path in room.parent.rglob("*.py") if path.name != "__init__.py"]
+        assert len(whole) > 9, f"{room.parent.name}/ needs no rooms"
+
+
+def test_a_package_that_loads_on_first_use_has_every_name_it_lists():
+    for name in ("concepts", "embedders", "mechanisms", "sensitivity", "verification"):
+        package = importlib.import_module(f"sfumato.{name}")
+        assert dir(package) == sorted(package.__all__)
+        assert all(getattr(package, each) is not None for each in package.__all__)
+        with pytest.raises(AttributeError, match=f"'sfumato.{name}' has no attribute 'nothing'"):
+            _ = package.nothing
 
 
 def test_research_is_imported_by_nothing_here():
@@ -126,11 +116,3 @@ def test_the_wheel_and_the_source_archive_hold_no_research():
     assert built["wheel"] == {"packages": ["src/sfumato"]}
     assert set(built["sdist"]) == {"include"}
     assert not [part for part in built["sdist"]["include"] if part.strip("/*") in ("", "research")]
-    held = {path.relative_to(ROOT).parts[0].removesuffix(".py") for path in ROOT.rglob("*.py")}
-    assert held == {*ORDER, "__init__"}
-
-
-def test_one_level_of_folders():
-    folders = [path for path in ROOT.rglob("*") if path.is_dir() and "__pycache__" not in path.parts]
-    deep = [path for path in folders if len(path.relative_to(ROOT).parts) > 1 and list(path.glob("*.py"))]
-    assert not deep

@@ -43,9 +43,9 @@ def learned():
 def test_learning_makes_a_protector_with_everything_on_record(learned):
     assert isinstance(learned.mechanism, Mahalanobis) and learned.background is not None
     figures = learned.learned
-    assert figures["model_id"] == Fake().model_id and figures["source"] == "synthetic"
-    assert figures["concepts"]["place"]["rows"] == 120
-    loss = figures["loss_over_substitutions"]
+    assert figures.model_id == Fake().model_id and figures.source == "synthetic"
+    assert figures.concepts["place"]["rows"] == 120
+    loss = figures.loss_over_substitutions
     assert 0 < loss["median"] <= loss["p95"] <= loss["max"]
     assert "synthetic" in learned.guarantee.notes[0]
     assert any("does not enter the vector" in note for note in learned.guarantee.notes)
@@ -88,7 +88,7 @@ def test_the_filter_brings_vectors_closer(learned):
         filtered = learned.protect(vectors)
     bare = replace(learned, background=None, neutral=0).protect(vectors)
     assert np.vecdot(vectors, filtered).mean() > np.vecdot(vectors, bare).mean() + 0.02
-    matrix = learned.filter_matrix()
+    matrix = learned.as_release().filter_matrix
     spread, noise = learned.background.covariance, learned.mechanism.noise_covariance(Fake().dim)
     assert np.allclose(matrix @ (spread + noise), spread)
 
@@ -226,7 +226,7 @@ def test_a_loaded_protector_gives_the_same_sticky_bytes(learned, tmp_path):
 def test_another_encoder_is_refused(learned, tmp_path):
     save_protector(learned, tmp_path / "p")
     loaded = load_protector(tmp_path / "p")
-    loaded.learned["model_id"] = "another"
+    loaded = replace(loaded, learned=replace(loaded.learned, model_id="another"))
     with pytest.raises(InputError, match="learned for"):
         loaded.embed(["a text"])
     with pytest.raises(ValueError, match="dimension"):
@@ -252,7 +252,7 @@ def test_learning_refuses_what_it_cannot_learn_from():
 def test_background_may_be_given():
     rows = Fake().embed(sentences(300, seed=11))
     made = learn(sentences(), PLACE, embedder=Fake(), background=rows)
-    assert made.learned["background_rows"] == 300
+    assert made.learned.background_rows == 300
     assert isinstance(made.background, Background)
 
 

@@ -27,7 +27,16 @@ _HOMES = {
     "learn": "sfumato.learning:learn",
     "load": "sfumato.saving:load_protector",
 }
-_MODULES = ("accounting", "attacks", "evaluation", "mechanisms", "randomness", "sensitivity", "stores")
+_MODULES = (
+    "accounting",
+    "attacks",
+    "evaluation",
+    "mechanisms",
+    "metrics",
+    "randomness",
+    "sensitivity",
+    "stores",
+)
 
 __all__ = [
     "Concept",

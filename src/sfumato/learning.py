@@ -15,9 +15,11 @@ from sfumato.concepts.pairs import Pairs, build_pairs
 from sfumato.embedders import load_embedder
 from sfumato.embedders.base import Embedder
 from sfumato.errors import InputError, ParameterError
+from sfumato.learned import Learned
 from sfumato.mechanisms import Mahalanobis
 from sfumato.numbers import finite_number, whole_number
-from sfumato.protector import NEUTRAL_COPIES, Protector, RowSpans
+from sfumato.preparing import RowSpans
+from sfumato.protector import NEUTRAL_COPIES, Protector
 from sfumato.sensitivity import Background, Ellipsoid, EllipsoidLearner, Mask
 from sfumato.sensitivity.ellipsoid import EllipsoidKind, differences
 from sfumato.sensitivity.shipped import shipped_background
@@ -110,42 +112,43 @@ def learn(
         )
     embedded = [_embed_pairs(each, encoder, step) for each in pairs]
     moves = [_moves(plus, minus, substitutes) for plus, minus, substitutes in embedded]
-    learned: dict[str, Any] = {
-        "model_id": encoder.model_id,
-        "dim": encoder.dim,
-        "source": chosen.source,
-        "shape": chosen.shape,
-        "concepts": {concept.name: each.statistics() for concept, each in zip(wanted, pairs, strict=True)},
-    }
+    learned = Learned(
+        model_id=encoder.model_id,
+        dim=encoder.dim,
+        source=chosen.source,
+        shape=chosen.shape,
+        concepts={concept.name: each.statistics() for concept, each in zip(wanted, pairs, strict=True)},
+    )
     parts: dict[str, Any] = {
         "embedder": encoder,
         "concepts": wanted,
         "neutral": chosen.neutral,
-        "learned": learned,
+        "only_matching": chosen.only_matching,
     }
     if chosen.shape == "mask":
         mask = _learn_mask([(plus, minus) for plus, minus, _ in embedded], wanted, chosen)
         mechanism = _scaled(mask, MASK_NOISE_RATIO, chosen)
-        learned |= _substitutions(mechanism, moves)
-        return Protector(mechanism=mechanism, only_matching=chosen.only_matching, **parts)
+        learned = replace(learned, **_substitutions(mechanism, moves))
+        return Protector(mechanism=mechanism, learned=learned, **parts)
     spread = _background(texts, background, pairs, encoder, chosen, step)
     strength = chosen.strength
     if strength is None and chosen.neutral and chosen.kind == "sharp":
         strength = BESIDE_NEUTRAL
     ellipsoid = EllipsoidLearner(kind=chosen.kind, strength=strength).fit(moves, spread, source=chosen.source)
     mechanism = _scaled(ellipsoid, None, chosen)
-    learned |= {
-        "kind": ellipsoid.kind,
-        "strength": ellipsoid.strength,
-        "rank": ellipsoid.factors.shape[1],
-        "background_rows": spread.rows,
-        "background_source": spread.source,
+    learned = replace(
+        learned,
+        kind=ellipsoid.kind,
+        strength=ellipsoid.strength,
+        rank=ellipsoid.factors.shape[1],
+        background_rows=spread.rows,
+        background_source=spread.source,
         **_substitutions(mechanism, moves),
-    }
-    return Protector(mechanism=mechanism, background=spread, only_matching=chosen.only_matching, **parts)
+    )
+    return Protector(mechanism=mechanism, background=spread, learned=learned, **parts)
 
 
-def _substitutions(mechanism: Mahalanobis, moves: Sequence[Floats]) -> dict[str, dict[str, float]]:
+def _substitutions(mechanism: Mahalanobis, moves: Sequence[Floats]) -> dict[str, Any]:
     """How far apart two terms of the concept are in the mechanism's metric, and what that costs."""
     apart = np.linalg.norm(mechanism.shape.whiten(np.concatenate(moves)), axis=1)
     distances = {

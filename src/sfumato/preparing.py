@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.accounting.identity import of_embedded
-from sfumato.concepts.neutral import Mention, neutral_texts
-from sfumato.embedders.base import Embedder
+from sfumato.accounting.sticky import canonical
+from sfumato.concepts.base import Check
+from sfumato.concepts.concept import Concept
+from sfumato.concepts.neutral import Mention, neutral_texts, spread, without_overlaps
+from sfumato.embedders.base import Embedder, OnBatch
 from sfumato.embedders.seen import seen_by
+from sfumato.errors import InputError
 
 Names = tuple[str, ...]
+RowSpans = Sequence[Sequence[tuple[int, int, str]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,3 +83,103 @@ class Copies:
 
     def _ends(self) -> list[int]:
         return [*self.first[1:], len(self.texts)]
+
+
+def find_mentions(
+    concepts: Sequence[Concept],
+    neutral: int,
+    texts: Sequence[str],
+    spans: RowSpans | None = None,
+    *,
+    check: Check | None = None,
+) -> list[list[Mention]]:
+    """Where the concepts are in each text, and what may stand in for each in `neutral` copies."""
+    found: list[list[Mention]] = [[] for _ in texts]
+    for concept in concepts:
+        references = spread(concept.terms, max(neutral, 1)) or (concept.placeholder,)
+        for row, places in enumerate(concept.find_all(texts, spans, check=check)):
+            found[row] += [Mention(span, references) for span in places]
+    return [without_overlaps(row) for row in found]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Entrance:
+    """The way texts go before a release: an encoder, and neutral texts where a concept is found.
+
+    An attacker who knows it uses it in the encoder's place.
+    """
+
+    encoder: Any
+    """Whatever has `embed(texts)`."""
+    concepts: tuple[Concept, ...] = ()
+    neutral: int = 0
+
+    @property
+    def hides(self) -> bool:
+        """Whether terms that are found never reach a vector."""
+        return bool(self.concepts and self.neutral)
+
+    @property
+    def name(self) -> str | None:
+        """The encoder's."""
+        return getattr(self.encoder, "name", None)
+
+    @property
+    def model_id(self) -> str | None:
+        """The encoder's."""
+        return getattr(self.encoder, "model_id", None)
+
+    @classmethod
+    def of(cls, embedder: Any) -> Entrance:
+        """Return an entrance as it is, or one that only embeds."""
+        return embedder if isinstance(embedder, Entrance) else cls(embedder)
+
+    def copies(
+        self, texts: Sequence[str], spans: RowSpans | None = None, *, check: Check | None = None
+    ) -> Copies:
+        """The texts that are embedded in the place of these."""
+        # Spans count characters of the text as it was written, so there it is left as it is.
+        clean = list(texts) if spans is not None else [canonical(text) for text in texts]
+        return Copies.of(
+            clean, find_mentions(self.concepts, self.neutral, clean, spans, check=check), self.neutral
+        )
+
+    def prepare(
+        self,
+        texts: Sequence[str],
+        *,
+        spans: RowSpans | None = None,
+        on_batch: OnBatch | None = None,
+        check: Check | None = None,
+        keyed: bool = False,
+    ) -> Prepared:
+        """Embed texts, and with `keyed` say whose release each will be; see `Protector.prepare`."""
+        if isinstance(texts, str):
+            raise InputError("`texts` must be a list of texts. Found a single text.")
+        wrong = next((row for row, text in enumerate(texts) if not isinstance(text, str)), None)
+        if wrong is not None:
+            raise InputError(f"Row {wrong} must be a text. Found {type(texts[wrong]).__name__}.")
+        copies = self.copies(texts, spans, check=check)
+        embedded = self.encoder.embed(copies.texts, on_batch=on_batch)
+        if not copies.texts:
+            return Prepared(embedded, copies.matched, (), ())
+        names, accounts = copies.identities(self.encoder) if keyed else (None, None)
+        return Prepared(copies.means(embedded), copies.matched, names, accounts)
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """The vectors that enter a release for these texts; whatever is embedded is embedded once."""
+        if not self.hides or not len(texts):
+            return _embedded_once(self.encoder, texts)
+        once = list(dict.fromkeys(texts))
+        copies = self.copies(once)
+        rows = copies.means(_embedded_once(self.encoder, copies.texts))
+        places = {text: row for row, text in enumerate(once)}
+        return rows[[places[text] for text in texts]]
+
+
+def _embedded_once(encoder: Any, texts: Sequence[str]) -> NDArray[np.float32]:
+    """Neutral texts of one sentence are the same for every term."""
+    once = list(dict.fromkeys(texts))
+    places = {text: row for row, text in enumerate(once)}
+    found: NDArray[np.float32] = np.asarray(encoder.embed(once))[[places[text] for text in texts]]
+    return found

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from sfumato.accounting.guarantee import Guarantee, Substitutions
+from sfumato.learned import Learned
 from sfumato.mechanisms import Mechanism
 from sfumato.sensitivity import Background
 
@@ -21,7 +20,7 @@ def promised(
     only_matching: bool,
     sticky: bool,
     background: Background | None,
-    learned: Mapping[str, Any],
+    learned: Learned,
 ) -> Guarantee:
     """Return what one release promises.
 
@@ -34,8 +33,8 @@ def promised(
         learned: how the protector was learned.
     """
     base = mechanism.guarantee
-    apart = learned.get("substitution_distances")
-    swapped = mechanism.substitutions(apart) if isinstance(apart, Mapping) else None
+    apart = learned.substitution_distances
+    swapped = None if apart is None else mechanism.substitutions(apart)
     notes = [*base.notes, *_on_texts(neutral, only_matching), *_on_terms(swapped, neutral)]
     assumed = [] if only_matching else _learned_from_private(mechanism, background)
     if sticky:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -13,24 +13,24 @@ from numpy.typing import NDArray
 
 from sfumato.accounting import Guarantee, Ledger, Secret, Spend, Sticky
 from sfumato.accounting.identity import VERSION, of_vectors
-from sfumato.accounting.sticky import canonical
 from sfumato.arrays import as_vectors, masked_rows, one_each
 from sfumato.concepts.base import Check
 from sfumato.concepts.concept import Concept
-from sfumato.concepts.neutral import MOST_COPIES, Mention, spread, without_overlaps
+from sfumato.concepts.neutral import MOST_COPIES, Mention
 from sfumato.embedders import load_embedder
 from sfumato.embedders.base import Embedder, OnBatch
 from sfumato.errors import InputError, ParameterError
+from sfumato.learned import Learned
 from sfumato.mechanisms import Mechanism
 from sfumato.numbers import whole_number
-from sfumato.preparing import Copies, Prepared
+from sfumato.preparing import Entrance, Prepared, RowSpans, find_mentions
 from sfumato.promise import promised
 from sfumato.randomness import resolve
+from sfumato.release import Release
 from sfumato.sensitivity import Background
-from sfumato.types import FloatArray, Floats
+from sfumato.types import FloatArray
 
 Role = Literal["document", "query"]
-RowSpans = Sequence[Sequence[tuple[int, int, str]]]
 
 NEUTRAL_COPIES = 8
 
@@ -41,7 +41,7 @@ class TextsMissingWarning(UserWarning):
 
 @dataclass(slots=True, eq=False, repr=False)
 class Protector:
-    """Embeds texts and releases their vectors protected.
+    """Embeds texts and releases their vectors protected: a release, the texts before it, and its accounts.
 
     Args:
         mechanism: the noise.
@@ -53,7 +53,7 @@ class Protector:
         only_matching: release texts without a concept as they are, for which nothing is promised.
         secret: makes noise sticky: what is embedded alike is released alike (`accounting.identity`).
         ledger: counts what is spent; it is written before a release is made.
-        learned: how it was learned, for the record.
+        learned: how it was learned, for the record; a mapping such as `config.json` holds is read as one.
     """
 
     mechanism: Mechanism
@@ -67,8 +67,8 @@ class Protector:
     ledger: Ledger | None = None
     tenant: str = ""
     collection: str = ""
-    learned: dict[str, Any] = field(default_factory=dict)
-    _filter: Floats | None = field(default=None, init=False)
+    learned: Learned = field(default_factory=Learned)
+    _made: Release | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         """Refuse settings no release can be made with."""
@@ -76,11 +76,12 @@ class Protector:
         for name in ("normalise", "only_matching"):
             if not isinstance(getattr(self, name), bool):
                 raise ParameterError(f"`{name}` must be True or False. Found {getattr(self, name)!r:.40}.")
+        self.learned = Learned.of(self.learned)
 
     @property
     def dim(self) -> int | None:
         """The dimension of its vectors, where that is known without loading the encoder."""
-        known = self.mechanism.dim if self.mechanism.dim is not None else self.learned.get("dim")
+        known = self.mechanism.dim if self.mechanism.dim is not None else self.learned.dim
         return None if known is None else int(known)
 
     @property
@@ -92,7 +93,7 @@ class Protector:
             )
         if isinstance(self.embedder, str):
             self.embedder = load_embedder(self.embedder)
-            expected = self.learned.get("model_id")
+            expected = self.learned.model_id
             if expected is not None and self.embedder.model_id != expected:
                 raise InputError(
                     f"The encoder must be the one the protector was learned for, {expected}. "
@@ -105,7 +106,7 @@ class Protector:
         """What one release promises: the mechanism's promise with what this protector changes in it."""
         return promised(
             self.mechanism,
-            neutral=bool(self.concepts and self.neutral),
+            neutral=self.embeds_neutral,
             only_matching=self.only_matching,
             sticky=self.secret is not None,
             background=self.background,
@@ -116,12 +117,7 @@ class Protector:
         self, texts: Sequence[str], spans: RowSpans | None = None, *, check: Check | None = None
     ) -> list[list[Mention]]:
         """Where the concepts are in each text, and what may stand in for each."""
-        found: list[list[Mention]] = [[] for _ in texts]
-        for concept in self.concepts:
-            references = spread(concept.terms, max(self.neutral, 1)) or (concept.placeholder,)
-            for row, places in enumerate(concept.find_all(texts, spans, check=check)):
-                found[row] += [Mention(span, references) for span in places]
-        return [without_overlaps(row) for row in found]
+        return find_mentions(self.concepts, self.neutral, texts, spans, check=check)
 
     def prepare(
         self,
@@ -139,23 +135,28 @@ class Protector:
             on_batch: told how many texts, neutral copies among them, were just embedded.
             check: called while concepts are looked for; what it raises ends the work.
         """
-        if isinstance(texts, str):
-            raise InputError("`texts` must be a list of texts. Found a single text.")
-        wrong = next((row for row, text in enumerate(texts) if not isinstance(text, str)), None)
-        if wrong is not None:
-            raise InputError(f"Row {wrong} must be a text. Found {type(texts[wrong]).__name__}.")
-        copies = self._copies(texts, spans, check)
-        embedded = self.encoder.embed(copies.texts, on_batch=on_batch)
-        if not copies.texts:
-            return Prepared(embedded, copies.matched, (), ())
         keyed = self.secret is not None or self.ledger is not None
-        names, accounts = copies.identities(self.encoder) if keyed else (None, None)
-        return Prepared(copies.means(embedded), copies.matched, names, accounts)
+        return self.entrance().prepare(texts, spans=spans, on_batch=on_batch, check=check, keyed=keyed)
 
-    def _copies(self, texts: Sequence[str], spans: RowSpans | None, check: Check | None = None) -> Copies:
-        # Spans count characters of the text as it was written, so there it is left as it is.
-        clean = list(texts) if spans is not None else [canonical(text) for text in texts]
-        return Copies.of(clean, self.mentions(clean, spans, check=check), self.neutral)
+    def entrance(self, embedder: Any = None) -> Entrance:
+        """The way texts go before the release, through its own encoder or another one."""
+        return Entrance(self.encoder if embedder is None else embedder, self.concepts, self.neutral)
+
+    def as_release(self) -> Release:
+        """What happens to vectors, without texts, secret and ledger: what an attacker may know."""
+        made, settings = self._made, (self.mechanism, self.background, self.normalise)
+        if made is None or (made.mechanism, made.background, made.normalise) != settings:
+            made = self._made = Release(*settings)
+        return made
+
+    @property
+    def embeds_neutral(self) -> bool:
+        """Whether texts with a concept enter as neutral texts, so that the term never reaches the vector."""
+        return bool(self.concepts and self.neutral)
+
+    def without_accounting(self) -> Protector:
+        """The same protector with fresh noise that nobody counts, for experiments and attacks."""
+        return replace(self, secret=None, ledger=None)
 
     def embed(
         self,
@@ -236,26 +237,19 @@ class Protector:
             self.ledger.spend(
                 names, self.guarantee, stream=stream, unit=accounts or names, shape=self._shape_id()
             )
-        out = released = self.mechanism.privatize(array if every else array[rows], source)
-        if released.shape[1] == array.shape[1]:
-            out = self._filtered(released)
-        if not every:
-            out, noisy = array.astype(np.float32), out
-            out[rows] = noisy
-        if self.normalise:
-            out /= np.maximum(np.linalg.norm(out, axis=1, keepdims=True), np.float32(1e-12))
+        out: NDArray[np.float32] = self.as_release()(array, source, rows=None if every else rows)
         return out
 
     def spent(self, text: str, *, spans: RowSpans | None = None) -> Spend:
         """Look up what has been spent on a text, on the account it would be charged to."""
         if self.ledger is None:
             raise InputError("This protector has no ledger. Give it one.")
-        _, accounts = self._copies([text], spans).identities(self.encoder)
+        _, accounts = self.entrance().copies([text], spans).identities(self.encoder)
         return self.ledger.spent(unit=accounts[0])
 
     def warn_without_texts(self) -> None:
         """Warn that vectors are released whose texts are not there, if this protector counts on texts."""
-        if self.concepts and self.neutral:
+        if self.embeds_neutral:
             warnings.warn(
                 "These vectors were embedded elsewhere, and the noise of this protector counts on neutral "
                 "texts of its own. For vectors alone learn one with neutral=0 (--neutral 0): it is stronger.",
@@ -272,18 +266,6 @@ class Protector:
         if self.mechanism.output_dim(array.shape[1]) != array.shape[1]:
             raise ParameterError("only_matching needs a mechanism that keeps the dimension.")
         return masked_rows(matched, len(array), "matched")
-
-    def filter_matrix(self) -> Floats | None:
-        """The public filter S (S + N)^-1 for this mechanism's noise N; None without a background."""
-        if self._filter is None and self.background is not None and self.mechanism.additive:
-            self._filter = self.background.filter_for(self.mechanism.noise_covariance(self.background.dim))
-        return self._filter
-
-    def _filtered(self, released: NDArray[np.float32]) -> NDArray[np.float32]:
-        matrix = self.filter_matrix()
-        if matrix is None or self.background is None:
-            return released
-        return self.background.filtered(released, matrix)
 
     def sticky(self) -> Sticky:
         """The noise keys of this protector; any setting that changes a release changes the whole stream."""

@@ -160,7 +160,7 @@ def model_of(protector: Protector) -> str:
     """The name of the encoder: exact where the protector was learned for one, else as it was given."""
     encoder = protector.embedder
     given = encoder if isinstance(encoder, str) or encoder is None else encoder.name
-    return str(protector.learned.get("model_id", given or "vectors"))
+    return protector.learned.model_id or given or "vectors"
 
 
 def read_secret(place: str, *, create: bool = False) -> Secret:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from types import NoneType
 from typing import Any
 
@@ -17,10 +17,12 @@ from sfumato.embedders.base import Embedder
 from sfumato.embedders.loader import refuse_remote
 from sfumato.errors import ArtifactError
 from sfumato.files import PathLike
+from sfumato.learned import Learned
 from sfumato.mechanisms import MECHANISMS, Mechanism
 from sfumato.mechanisms.base import LARGEST_DIM
 from sfumato.numbers import finite_number, whole_number
 from sfumato.protector import Protector
+from sfumato.release import Release
 from sfumato.sensitivity import Background, Dense
 from sfumato.version import __version__
 
@@ -33,25 +35,51 @@ _LONGEST_NAME = 4096
 
 def save_protector(protector: Protector, path: PathLike) -> str:
     """Write `protector` to a folder; return its digest. The secret and the ledger stay where they are."""
-    tensors = {f"mechanism.{name}": values for name, values in protector.mechanism.tensors().items()}
-    background = protector.background
-    if background is not None:
-        tensors |= {"background.mean": background.mean, "background.covariance": background.covariance}
+    config, tensors = pack_release(protector.as_release())
     embedder = protector.embedder
-    config = {
+    config |= {
         "sfumato": __version__,
-        "mechanism": protector.mechanism.name,
-        "parameters": protector.mechanism.parameters(),
         "guarantee": protector.guarantee.describe(),
         "embedder": embedder if isinstance(embedder, str) or embedder is None else embedder.name,
         "concepts": [concept.to_dict() for concept in protector.concepts],
         "neutral": protector.neutral,
-        "normalise": protector.normalise,
         "only_matching": protector.only_matching,
-        "background": None if background is None else {"rows": background.rows, "source": background.source},
-        "learned": protector.learned,
+        "learned": protector.learned.to_dict(),
     }
-    return artifacts.save(path, KIND, config, {name: np.asarray(value) for name, value in tensors.items()})
+    return artifacts.save(path, KIND, config, tensors)
+
+
+def pack_release(release: Release) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """What has to be saved to make a release again: settings for `config.json`, and arrays."""
+    mechanism, background = release.mechanism, release.background
+    tensors = {f"mechanism.{name}": values for name, values in mechanism.tensors().items()}
+    if background is not None:
+        tensors |= {"background.mean": background.mean, "background.covariance": background.covariance}
+    config = {
+        "mechanism": mechanism.name,
+        "parameters": mechanism.parameters(),
+        "normalise": release.normalise,
+        "background": None if background is None else {"rows": background.rows, "source": background.source},
+    }
+    return config, {name: np.asarray(value) for name, value in tensors.items()}
+
+
+def unpack_release(config: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]], source: str) -> Release:
+    """Make a packed release again; `source` is what kind of text its shape was learned from."""
+    _refuse_others(config, {"mechanism": str, "parameters": dict, "normalise": bool})
+    _refuse_others(config, {"background": (dict, NoneType)})
+    mechanism = _mechanism(config, tensors, source)
+    made = Release(mechanism, _background(config["background"], tensors), config["normalise"])
+    wanted = {f"mechanism.{name}" for name in mechanism.tensors()}
+    dims = {mechanism.dim}
+    if made.background is not None:
+        wanted |= {"background.mean", "background.covariance"}
+        dims.add(made.background.dim)
+    if len(dims - {None}) > 1:
+        raise _misfit(dims)
+    if wanted != set(tensors):
+        raise _refused("it holds other tensors than its mechanism and its background")
+    return made
 
 
 def load_protector(
@@ -77,16 +105,18 @@ def load_protector(
     _refuse_odd(config)
     if embedder is None and config["embedder"] is not None:
         refuse_remote(config["embedder"], allow_remote)
+    learned = Learned.of(config["learned"])
     try:
+        release = unpack_release(config, tensors, learned.source or "unknown")
         protector = Protector(
-            mechanism=_mechanism(config, tensors),
+            mechanism=release.mechanism,
             embedder=config["embedder"] if embedder is None else embedder,
             concepts=tuple(Concept.from_dict(each) for each in config["concepts"]),
             neutral=config["neutral"],
-            background=_background(config["background"], tensors),
-            normalise=config["normalise"],
+            background=release.background,
+            normalise=release.normalise,
             only_matching=config["only_matching"],
-            learned=config["learned"],
+            learned=learned,
             secret=secret,
             ledger=ledger,
         )
@@ -94,28 +124,29 @@ def load_protector(
         raise ArtifactError(
             f"The protector lacks {error} or holds it in another form. Save it again with this version."
         ) from None
-    _refuse_misfit(protector, tensors)
+    dims = {release.mechanism.dim, learned.dim}
+    if release.background is not None:
+        dims.add(release.background.dim)
+    if len(dims - {None}) > 1:
+        raise _misfit(dims)
     return protector
 
 
 def _refuse_odd(config: dict[str, Any]) -> None:
     """Refuse settings that no protector has; anyone can seal a folder, so the seal vouches for none."""
-    kinds: dict[str, type | tuple[type, ...]] = {
-        "mechanism": str, "parameters": dict, "embedder": (str, NoneType), "concepts": list,
-        "normalise": bool, "only_matching": bool, "background": (dict, NoneType), "learned": dict,
-    }  # fmt: skip
-    for name, kind in kinds.items():
-        if name not in config or not isinstance(config[name], kind):
-            raise _refused(f"`{name}` is missing or of another kind")
+    _refuse_others(
+        config, {"embedder": (str, NoneType), "concepts": list, "only_matching": bool, "learned": dict}
+    )
     whole_number(config.get("neutral"), "neutral", 0, MOST_COPIES)
     if len(config["concepts"]) > _MOST_CONCEPTS or len(config["embedder"] or "") > _LONGEST_NAME:
         raise _refused(f"it has over {_MOST_CONCEPTS} concepts, or an encoder's name without end")
     _refuse_odd_record(config["learned"])
-    background = config["background"]
-    if background is not None:
-        whole_number(background.get("rows"), "rows", 1, 1 << 62)
-        if not isinstance(background.get("source"), str):
-            raise _refused("`background` does not say where its text came from")
+
+
+def _refuse_others(config: Mapping[str, Any], kinds: Mapping[str, type | tuple[type, ...]]) -> None:
+    for name, kind in kinds.items():
+        if name not in config or not isinstance(config[name], kind):
+            raise _refused(f"`{name}` is missing or of another kind")
 
 
 def _refuse_odd_record(learned: dict[str, Any]) -> None:
@@ -130,26 +161,20 @@ def _refuse_odd_record(learned: dict[str, Any]) -> None:
         finite_number(distances.get(name), name, 0.0, 1e12)
 
 
-def _refuse_misfit(protector: Protector, tensors: dict[str, NDArray[Any]]) -> None:
-    """Refuse tensors that do not belong together."""
-    wanted = {f"mechanism.{name}" for name in protector.mechanism.tensors()}
-    dims = {protector.mechanism.dim, protector.learned.get("dim")}
-    if protector.background is not None:
-        wanted |= {"background.mean", "background.covariance"}
-        dims.add(protector.background.dim)
-    if len(dims - {None}) > 1:
-        raise _refused(f"its parts have different dimensions: {sorted(filter(None, dims))}")
-    if wanted != set(tensors):
-        raise _refused("it holds other tensors than its mechanism and its background")
+def _misfit(dims: Collection[int | None]) -> ArtifactError:
+    return _refused(f"its parts have different dimensions: {sorted(filter(None, dims))}")
 
 
 def _refused(reason: str) -> ArtifactError:
     return ArtifactError(f"The protector is refused: {reason}. Save it again with this version.")
 
 
-def _background(config: dict[str, Any] | None, tensors: dict[str, NDArray[Any]]) -> Background | None:
+def _background(config: Mapping[str, Any] | None, tensors: Mapping[str, NDArray[Any]]) -> Background | None:
     if config is None:
         return None
+    whole_number(config.get("rows"), "rows", 1, 1 << 62)
+    if not isinstance(config.get("source"), str):
+        raise _refused("`background` does not say where its text came from")
     mean, covariance = tensors["background.mean"], tensors["background.covariance"]
     Dense(covariance)  # square, symmetric, positive definite, finite
     if mean.shape != (len(covariance),):
@@ -159,11 +184,10 @@ def _background(config: dict[str, Any] | None, tensors: dict[str, NDArray[Any]])
     return Background(np.asarray(mean), np.asarray(covariance), int(config["rows"]), str(config["source"]))
 
 
-def _mechanism(config: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> Mechanism:
+def _mechanism(config: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]], source: str) -> Mechanism:
     own = {
         key.removeprefix("mechanism."): np.asarray(value, np.float64)
         for key, value in tensors.items()
         if key.startswith("mechanism.")
     }
-    source = str(config["learned"].get("source", "unknown"))
     return MECHANISMS.get(config["mechanism"]).from_saved(config["parameters"], own, source=source)

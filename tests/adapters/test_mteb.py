@@ -9,8 +9,9 @@ import pytest
 
 from sfumato.adapters.mteb import EXACT, mteb_encoder, retrieval_task, run_tasks, sts_task
 from sfumato.errors import InputError, MissingPackageError
-from sfumato.evaluation import BASELINES, Defence, retrieve, sts
+from sfumato.evaluation import BASELINES, Defence
 from sfumato.mechanisms import Identity, Laplace
+from sfumato.metrics import retrieve, sts
 from sfumato.protector import Protector
 from sfumato.randomness import generator
 from tests.evaluation.places import place_sample, sentences

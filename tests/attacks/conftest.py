@@ -12,14 +12,15 @@ from tests.places import DEVICE
 def drawn(monkeypatch: pytest.MonkeyPatch) -> list[torch.Tensor]:
     """The way of a GPU, on a CPU too; lists the rows that were noised as tensors."""
     from sfumato.attacks import placed
+    from sfumato.release import Release
 
     rows: list[torch.Tensor] = []
-    true = placed.release_tensor
+    true = Release._on_device
 
-    def watched(victim: object, own: torch.Tensor, source: object) -> torch.Tensor:
+    def watched(release: Release, own: torch.Tensor, source: object) -> torch.Tensor:
         rows.append(own)
-        return true(victim, own, source)
+        return true(release, own, source)
 
     monkeypatch.setattr(placed, "NOISED_ON", (DEVICE,))
-    monkeypatch.setattr(placed, "release_tensor", watched)
+    monkeypatch.setattr(Release, "_on_device", watched)
     return rows

@@ -13,10 +13,10 @@ from sfumato.attacks.alignment import AlignedReader, Alignment, Library
 from sfumato.attacks.base import Inverter, Recovered, fresh_releases
 from sfumato.attacks.leastsquares import RIDGES, LeftOut, crossed_errors, fit_procrustes, fit_ridge, moments
 from sfumato.attacks.linkage import Linkage
-from sfumato.attacks.scores import cosine
 from sfumato.embedders import Fake
 from sfumato.errors import ArtifactError, InputError, ParameterError, VectorError
 from sfumato.mechanisms import Gaussian, Mahalanobis, Purkayastha
+from sfumato.metrics.similarity import pair_cosines
 from sfumato.protector import Protector
 from sfumato.randomness import generator
 
@@ -90,20 +90,20 @@ def test_a_linear_map_is_undone_exactly_with_as_many_pairs_as_dimensions(centre,
     matrix = random_map()
     made = attack(centre=centre, ridge=0.0).fit(TEXTS[:pairs], linear(TEXTS[:pairs], matrix))
     victim = linear(ATTACKED, matrix)
-    assert cosine(made.align(victim), OWN.embed(ATTACKED)).min() > 1 - 1e-5
+    assert pair_cosines(made.align(victim), OWN.embed(ATTACKED)).min() > 1 - 1e-5
     assert made.recover(victim).rows == ATTACKED
 
 
 def test_one_pair_less_is_not_enough():
     matrix = random_map()
     made = attack(centre=False, ridge=0.0).fit(TEXTS[: DIM - 1], linear(TEXTS[: DIM - 1], matrix))
-    assert cosine(made.align(linear(ATTACKED, matrix)), OWN.embed(ATTACKED)).min() < 0.999
+    assert pair_cosines(made.align(linear(ATTACKED, matrix)), OWN.embed(ATTACKED)).min() < 0.999
 
 
 def test_the_ridge_chosen_by_itself_is_small_where_the_map_is_exact():
     matrix = random_map()
     made = attack().fit(TEXTS, linear(TEXTS, matrix))
-    assert cosine(made.align(linear(ATTACKED, matrix)), OWN.embed(ATTACKED)).min() > 1 - 1e-4
+    assert pair_cosines(made.align(linear(ATTACKED, matrix)), OWN.embed(ATTACKED)).min() > 1 - 1e-4
     assert made.control.metric == "cosine" and made.control.value > 0.999 and made.control.rows == 22
 
 
@@ -119,7 +119,7 @@ def test_pairs_that_are_noisy_give_a_rotation_away_sooner_than_any_map():
     victim = Victim(rotation())
     leaked = fresh_releases(Gaussian(sigma=0.15), 3)(victim.embed(TEXTS[:80]))
     kept = {
-        method: cosine(
+        method: pair_cosines(
             attack(method=method).fit(TEXTS[:80], leaked).align(victim.embed(ATTACKED)), OWN.embed(ATTACKED)
         ).mean()
         for method in ("ridge", "procrustes")
@@ -133,7 +133,7 @@ def test_a_rotation_from_too_few_pairs_says_nothing_about_the_rest():
     made = attack(method="procrustes").fit(TEXTS[:10], few)
     sizes = np.linalg.svd(made.linear.matrix, compute_uv=False)
     assert sizes == pytest.approx([1.0] * 10 + [0.0] * (DIM - 10), abs=1e-6)
-    assert cosine(made.align(few), OWN.embed(TEXTS[:10])).min() > 1 - 1e-5
+    assert pair_cosines(made.align(few), OWN.embed(TEXTS[:10])).min() > 1 - 1e-5
 
 
 def test_another_dimension_is_no_obstacle():
@@ -143,13 +143,13 @@ def test_another_dimension_is_no_obstacle():
         assert made.align(linear(ATTACKED, matrix)).shape == (len(ATTACKED), DIM)
         turned = attack(method="procrustes").fit(TEXTS, linear(TEXTS, matrix))
         assert turned.linear.matrix.shape == matrix.T.shape
-    assert cosine(made.align(linear(ATTACKED, large)), OWN.embed(ATTACKED)).min() > 1 - 1e-4
+    assert pair_cosines(made.align(linear(ATTACKED, large)), OWN.embed(ATTACKED)).min() > 1 - 1e-4
 
 
 def test_more_pairs_come_closer():
     victim = Fake(dim=48)  # the same n-grams under other signs: no exact map
     kept = [
-        cosine(
+        pair_cosines(
             attack(pairs=pairs).fit(TEXTS, victim.embed(TEXTS)).align(victim.embed(ATTACKED)),
             OWN.embed(ATTACKED),
         ).mean()
@@ -191,7 +191,10 @@ def test_knowing_the_noise_helps(noise):
     released = np.concatenate([fresh_releases(noise, seed)(victim.embed(ATTACKED)) for seed in range(5)])
     own = np.tile(OWN.embed(ATTACKED), (5, 1))
     aware, naive = (attack().fit(TEXTS, victim.embed(TEXTS), known) for known in (noise, None))
-    assert cosine(aware.align(released), own).mean() > cosine(naive.align(released), own).mean() + 0.02
+    assert (
+        pair_cosines(aware.align(released), own).mean()
+        > pair_cosines(naive.align(released), own).mean() + 0.02
+    )
     assert aware.control == naive.control  # on clean pairs, whatever the noise
 
 
@@ -219,7 +222,7 @@ def test_noise_that_is_not_added_is_simulated():
     victim, noise = Victim(rotation()), Purkayastha(epsilon=120.0)
     made = attack().fit(TEXTS, victim.embed(TEXTS), noise)
     released = fresh_releases(noise, 1)(victim.embed(ATTACKED))
-    assert cosine(made.align(released), OWN.embed(ATTACKED)).mean() > 0.8
+    assert pair_cosines(made.align(released), OWN.embed(ATTACKED)).mean() > 0.8
 
 
 @pytest.mark.parametrize("dim", [4, 40], ids=["more pairs", "fewer pairs"])

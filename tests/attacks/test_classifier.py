@@ -12,10 +12,11 @@ from sfumato.attacks.classifier import LINEAR, TokenClassifier, best_of
 from sfumato.attacks.lesson import split_texts
 from sfumato.attacks.perceptron import Perceptron
 from sfumato.attacks.reader import TokenReader, platt
-from sfumato.attacks.scores import calibration_error, top_share
 from sfumato.embedders import Fake
 from sfumato.errors import ArtifactError, InputError, ParameterError, VectorError
 from sfumato.mechanisms import Gaussian, Laplace, Projection
+from sfumato.metrics.leakage import count_leaked
+from sfumato.metrics.ranking import calibration_error
 from sfumato.protector import Protector
 from sfumato.randomness import generator
 from sfumato.sensitivity import Background
@@ -39,7 +40,7 @@ def reader(vectors):
 
 def leakage(reader, released):
     truth = [PLACE.terms_in(text) for text in OTHER]
-    return top_share(truth, reader.top(released, [len(found) for found in truth])).value
+    return count_leaked(truth, reader.top(released, [len(found) for found in truth])).rate
 
 
 def test_it_reads_clean_vectors_and_says_how_well(reader):

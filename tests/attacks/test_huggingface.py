@@ -19,9 +19,9 @@ from sfumato.attacks.hf_pieces import Pieces, padded
 from sfumato.attacks.hf_prefix import PrefixModel
 from sfumato.attacks.hf_training import tuned_weights
 from sfumato.attacks.huggingface import LanguageModelDecoder, LanguageModelReader, restore
-from sfumato.attacks.scores import exact_match, token_f1
 from sfumato.errors import ArtifactError, InputError, MissingPackageError, ParameterError, VectorError
 from sfumato.mechanisms import Gaussian, Projection
+from sfumato.metrics.reconstruction import exact_match, token_f1
 from sfumato.randomness import InsecureSeedWarning, Source, generator
 from tests.places import DEVICE
 

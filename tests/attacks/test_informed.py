@@ -12,8 +12,6 @@ from scipy.stats import gamma
 
 from sfumato.attacks.base import fresh_releases
 from sfumato.attacks.informed import Informed, InformedReader, guess, guess_all
-from sfumato.attacks.likelihood import likelihood
-from sfumato.attacks.scores import ranks, share
 from sfumato.concepts.concept import Concept
 from sfumato.embedders import Fake
 from sfumato.errors import ArtifactError, InputError, ParameterError, VectorError
@@ -28,8 +26,11 @@ from sfumato.mechanisms import (
     Purkayastha,
     Suppression,
 )
+from sfumato.metrics.intervals import share
+from sfumato.metrics.ranking import ranks
 from sfumato.protector import Protector
 from sfumato.randomness import generator
+from sfumato.release import Release, as_release
 from sfumato.sensitivity import Background, Mask
 
 DIM = 24
@@ -88,7 +89,7 @@ def test_the_shortcut_is_the_mechanisms_own_density(name):
     mechanism, _ = cases()[name]
     inputs = np.concatenate([planted(seed) for seed in range(4)]).astype(np.float64)
     released = fresh_releases(mechanism, 1)(inputs.astype(np.float32)).astype(np.float64)
-    table = likelihood(mechanism, DIM)(released, inputs)
+    table = as_release(mechanism).log_likelihood(released, inputs)
     own = np.stack([mechanism.log_density(row[None], inputs) for row in released])
     difference = table - own
     assert difference == pytest.approx(np.full_like(table, difference[0, 0]), abs=1e-8)
@@ -109,15 +110,15 @@ def test_normalised_releases_have_the_density_of_their_direction(mechanism, filt
     background = (
         Background(np.array([0.2, -0.1]), np.array([[0.5, 0.2], [0.2, 0.3]]), 10) if filtered else None
     )
-    protector = Protector(mechanism, background=background, neutral=0)
+    release = Release(mechanism, background)
     inputs = np.array([[0.8, 0.6], [0.6, -0.8]])
     turns = np.linspace(-np.pi, np.pi, 2000, endpoint=False)
     around = np.column_stack([np.cos(turns), np.sin(turns)])
-    density = np.exp(likelihood(protector, 2)(around, inputs))
+    density = np.exp(release.log_likelihood(around, inputs))
     # One constant for every release and input, which is the condition for comparing candidates.
     totals = density.sum(axis=0) * (turns[1] - turns[0])
     assert totals[0] == pytest.approx(totals[1], rel=1e-3)
-    released = fresh_releases(protector, 3)(np.repeat(inputs[:1].astype(np.float32), 20_000, axis=0))
+    released = release.fresh(3)(np.repeat(inputs[:1].astype(np.float32), 20_000, axis=0))
     found = np.histogram(np.arctan2(released[:, 1], released[:, 0]), bins=20, range=(-np.pi, np.pi))[0]
     wanted = density[:, 0].reshape(20, 100).sum(axis=1) / density[:, 0].sum()
     assert found / 20_000 == pytest.approx(wanted, abs=0.012)
@@ -127,11 +128,11 @@ def test_a_filter_that_is_undone_changes_nothing():
     mechanism, _ = cases()["mahalanobis"]
     pair = planted()
     spread = np.cov(generator(0).standard_normal((DIM, 200)))
-    protector = Protector(mechanism, background=Background(np.full(DIM, 0.1), spread, 200), normalise=False)
+    release = Release(mechanism, Background(np.full(DIM, 0.1), spread, 200), normalise=False)
     raw = mechanism.privatize(pair[:1])
-    matrix = protector.filter_matrix()
+    matrix = release.filter_matrix
     filtered = (raw - 0.1) @ matrix.T + 0.1
-    assert guess(filtered, pair, protector) == pytest.approx(guess(raw, pair, mechanism), abs=1e-3)
+    assert guess(filtered, pair, release) == pytest.approx(guess(raw, pair, mechanism), abs=1e-3)
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,11 @@ from sfumato.attacks.averaging import averaged, leakage_curve, mean_release
 from sfumato.attacks.base import fresh_releases
 from sfumato.attacks.bits import BitReader, Bits
 from sfumato.attacks.linkage import Linkage, Linker
-from sfumato.attacks.scores import share, text_figures
 from sfumato.embedders import Fake
 from sfumato.errors import ArtifactError, InputError, VectorError
 from sfumato.mechanisms import Gaussian, Identity, Laplace, Mahalanobis, Projection, Purkayastha, Suppression
+from sfumato.metrics.intervals import share
+from sfumato.metrics.reconstruction import text_figures
 from sfumato.protector import Protector
 from sfumato.randomness import generator
 from sfumato.sensitivity import Background, Mask

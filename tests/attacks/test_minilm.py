@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from sfumato.attacks.minilm import ReadyMade, model_path, told_ratio
-from sfumato.attacks.scores import token_f1
 from sfumato.embedders import load_embedder
 from sfumato.errors import InputError
 from sfumato.mechanisms import Laplace
+from sfumato.metrics.reconstruction import token_f1
 
 TEXTS = [
     "the doctor will see you tomorrow morning.",

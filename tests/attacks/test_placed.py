@@ -9,7 +9,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from sfumato.attacks import perceptron, placed  # noqa: E402
+from sfumato.attacks import perceptron  # noqa: E402
 from sfumato.attacks.base import fresh_releases  # noqa: E402
 from sfumato.attacks.classifier import TokenClassifier, best_of  # noqa: E402
 from sfumato.attacks.perceptron import Schedule, train  # noqa: E402
@@ -17,9 +17,8 @@ from sfumato.attacks.reader import TokenReader  # noqa: E402
 from sfumato.embedders import Fake  # noqa: E402
 from sfumato.errors import InputError, ParameterError, VectorError  # noqa: E402
 from sfumato.mechanisms import Gaussian, Identity, Laplace, Projection, Suppression  # noqa: E402
-from sfumato.protector import Protector  # noqa: E402
 from sfumato.randomness import generator  # noqa: E402
-from sfumato.sensitivity import Background  # noqa: E402
+from sfumato.release import Release  # noqa: E402
 from tests.places import DEVICE, there  # noqa: E402
 from tests.test_protector import PLACE, sentences  # noqa: E402
 
@@ -97,13 +96,13 @@ def test_the_same_problem_gives_the_same_leakage(vectors):
 def test_a_tensor_is_learned_from_where_it_is(vectors, tmp_path, monkeypatch):
     """No release of the training rows goes through numpy, and the reader is kept as ever."""
     given, drawn = there(vectors), []
-    true = placed.release_tensor
+    true = Release._on_device
 
-    def watched(victim, rows, source):
+    def watched(release, rows, source):
         drawn.append(rows)
-        return true(victim, rows, source)
+        return true(release, rows, source)
 
-    monkeypatch.setattr(placed, "release_tensor", watched)
+    monkeypatch.setattr(Release, "_on_device", watched)
     few = replace(PLACED, epochs=3, control=False)
     made = few.fit(TEXTS, given, Gaussian(sigma=0.12))
     assert len(drawn) == 4 and all(rows is drawn[0] for rows in drawn)
@@ -122,30 +121,6 @@ def test_every_part_of_the_attack_runs_on_a_device(vectors):
     assert made.dim == 24 and made.control is not None
     for victim in (Identity(), Suppression(epsilon=50.0, mask=np.ones(64))):
         assert replace(PLACED, epochs=1).fit(few, rows, victim).dim == 64
-
-
-@pytest.mark.filterwarnings("ignore::sfumato.randomness.InsecureSeedWarning")
-def test_a_protector_releases_tensors_as_it_releases_arrays(vectors, monkeypatch):
-    """The same filter and length: with next to no noise the two agree, with noise their moments do."""
-    monkeypatch.setattr(placed, "_NUMBERS", 1000)
-    background, rows = Background.fit(vectors), there(vectors)
-    loud = Protector(Laplace.from_noise_ratio(0.8, dim=64), background=background, neutral=0)
-    filtered = rows.clone()
-    placed._filter(loud, filtered)
-    assert filtered.cpu().numpy() == pytest.approx(loud._filtered(vectors), abs=1e-6)
-    assert not np.allclose(filtered.cpu(), vectors, atol=1e-2)
-    for normalise in (True, False):
-        quiet = Protector(Laplace(epsilon=1e4), background=background, normalise=normalise, neutral=0)
-        wanted = fresh_releases(quiet, 1)(vectors)
-        assert fresh_releases(quiet, 1)(rows).cpu().numpy() == pytest.approx(wanted, abs=0.03)
-    release = fresh_releases(loud, 1)
-    first, second = release(rows), release(rows)
-    assert isinstance(first, torch.Tensor) and first.device == rows.device and not torch.equal(first, second)
-    assert torch.equal(fresh_releases(loud, 1)(rows), first)
-    noisy = first.cpu().numpy()
-    host = release(vectors)
-    assert noisy.mean(axis=0) == pytest.approx(host.mean(axis=0), abs=0.03)
-    assert np.cov(noisy.T) == pytest.approx(np.cov(host.T), abs=0.01)
 
 
 def test_bad_devices_and_bad_vectors_are_refused(vectors):

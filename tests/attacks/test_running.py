@@ -17,6 +17,7 @@ from sfumato.embedders import Fake
 from sfumato.errors import InputError, ParameterError
 from sfumato.mechanisms import Laplace
 from sfumato.protector import Protector
+from sfumato.release import as_release
 from tests.test_protector import PLACE, sentences
 
 FAKE = Fake(dim=96)
@@ -69,7 +70,7 @@ def test_figures_of_texts_terms_and_rows():
 
 
 def test_halves_do_not_meet_and_the_victims_noise_is_not_the_attackers():
-    scene = Scene(texts=TEXTS, victim=Laplace(epsilon=200.0), embedder=FAKE)
+    scene = Scene(texts=TEXTS, release=as_release(Laplace(epsilon=200.0)), embedder=FAKE)
     ready = stage(scene, QUICK)
     assert len(ready.rows) == pytest.approx(120, abs=30) and ready.learned_clean
     assert not {TEXTS[row] for row in ready.rows} & set(ready.learned)
@@ -82,7 +83,7 @@ def test_halves_do_not_meet_and_the_victims_noise_is_not_the_attackers():
 
 def test_neutral_texts_are_learned_from_and_the_control_is_taken_on_clean_ones():
     protector = Protector(Laplace(epsilon=500.0), FAKE, (PLACE,), neutral=3)
-    scene = Scene(texts=TEXTS, victim=protector, embedder=FAKE)
+    scene = Scene(texts=TEXTS, protector=protector, embedder=FAKE)
     ready = stage(scene, QUICK)
     assert not ready.learned_clean
     assert np.array_equal(ready.learned_vectors, protector.prepare(ready.learned).vectors)

@@ -14,13 +14,14 @@ from sfumato.attacks import ATTACKS, hf_models
 from sfumato.attacks.base import fresh_releases, held_back
 from sfumato.attacks.hf_correct import Corrections, Guess, closest
 from sfumato.attacks.hf_pieces import padded
-from sfumato.attacks.hf_reader import T5Reader, without_noise
-from sfumato.attacks.scores import exact_match
+from sfumato.attacks.hf_reader import T5Reader
 from sfumato.attacks.t5 import T5Corrector
 from sfumato.errors import ArtifactError, InputError, ParameterError, VectorError
 from sfumato.mechanisms import Gaussian, Projection
+from sfumato.metrics.reconstruction import exact_match
 from sfumato.protector import Protector
 from sfumato.randomness import generator
+from sfumato.release import as_release
 from sfumato.sensitivity import Background
 from tests.attacks.test_huggingface import TEXTS, WORDS, embed, save_tokenizer
 from tests.places import DEVICE
@@ -231,7 +232,7 @@ def test_trains_on_fresh_noise_and_asks_only_about_guesses(folder, monkeypatch):
     epochs = [rows for rows in seen if len(rows) == 100]
     assert len(epochs) == 5  # two of each model, and one to guess from
     assert not any(np.array_equal(one, other) for one in epochs for other in epochs if one is not other)
-    assert made.victim is noise and encoder.asked
+    assert made.release.mechanism is noise and encoder.asked
 
 
 def test_bfloat16_as_on_a_gpu(folder, monkeypatch):
@@ -262,7 +263,7 @@ def test_without_noise_is_the_mean_of_releases():
     ):
         release = fresh_releases(victim, 1)
         expected = np.mean([release(embed(TEXTS[:3])) for _ in range(200)], axis=0)
-        assert without_noise(victim, embed(TEXTS[:3])) == pytest.approx(expected, abs=0.01)
+        assert as_release(victim).expected(embed(TEXTS[:3])) == pytest.approx(expected, abs=0.01)
 
 
 def test_save_and_load(fitted, tmp_path):
@@ -285,7 +286,7 @@ def test_load_checks_the_named_encoder(folder, tmp_path):
     )
     made.save(tmp_path / "saved")
     again = T5Reader.load(tmp_path / "saved", device="cpu")
-    assert again.embedder.model_id == encoder.model_id and again.victim.sigma == 0.1
+    assert again.embedder.model_id == encoder.model_id and again.release.mechanism.sigma == 0.1
     config = artifacts.load(tmp_path / "saved", T5Reader.kind)
     artifacts.save(
         tmp_path / "other", T5Reader.kind, {**config.config, "model_id": "another"}, config.tensors

@@ -7,8 +7,8 @@ from sfumato.auditing.comparison import BaselineRow
 from sfumato.auditing.result import Audit
 from sfumato.auditing.rows import AttackRow
 from sfumato.auditing.verdict import Limits, decide
-from sfumato.evaluation.utility import Utility
 from sfumato.mechanisms import Laplace
+from sfumato.metrics.utility import Utility
 
 
 def row(name="tokens", *, control=0.9, floor=0.3, prior=0.05, released=0.33, counts=True, works=True, **more):

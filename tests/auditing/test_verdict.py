@@ -10,8 +10,8 @@ from sfumato.auditing.control import gap, works
 from sfumato.auditing.settings import SUITES, AuditSettings
 from sfumato.auditing.verdict import Limits, decide, percent
 from sfumato.errors import ParameterError
-from sfumato.evaluation.bootstrap import Resampling
-from sfumato.evaluation.privacy import Hits
+from sfumato.metrics.intervals import Resampling
+from sfumato.metrics.leakage import Hits
 from tests.auditing.made import informed, made_audit, row
 from tests.auditing.schema import problems
 

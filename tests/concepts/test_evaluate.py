@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from sfumato.concepts import Dictionary, Patterns, Span, Union, score_detector
-from sfumato.concepts.evaluate import Score
+from sfumato.concepts.evaluate import DetectorScore
 from sfumato.errors import InputError
 
 ROWS = [
@@ -46,7 +46,7 @@ def test_labels_left_out_of_the_mapping_do_not_count():
 
 
 def test_a_share_of_nothing_is_zero():
-    empty = Score(0, 0, 0, 0)
+    empty = DetectorScore(0, 0, 0, 0)
     assert empty.precision == empty.recall == empty.f1 == 0
 
 

@@ -8,13 +8,14 @@ import pytest
 from sfumato.attacks import fresh_releases
 from sfumato.concepts import Concept
 from sfumato.errors import InputError, ParameterError
-from sfumato.evaluation import BASELINES, Sample, classify, fit_baselines, fit_undo
+from sfumato.evaluation import BASELINES, Sample, fit_baselines, fit_undo
 from sfumato.evaluation.compression import Quantised, Truncated
 from sfumato.evaluation.erasure import Leace
 from sfumato.evaluation.keyed_baselines import Ironcore, Privrag, Rotation
 from sfumato.evaluation.noise_baselines import LaplaceNoise, SparseNoise
 from sfumato.evaluation.text_baselines import NearestTerm, RandomWord, Removal
 from sfumato.mechanisms import Mahalanobis
+from sfumato.metrics import classify
 from sfumato.randomness import generator
 from sfumato.sensitivity import Mask
 from tests.evaluation.places import PLACES, place_sample, sentences
@@ -46,7 +47,7 @@ def test_every_baseline_keeps_the_contract(name, sample):
         # What an adaptive attacker trains on comes from the same law: same shape, fresh noise.
         ready = defence.prepare(TESTED, vectors, seed=1)
         assert ready.shape == vectors.shape
-        fresh = fresh_releases(defence.mechanism, seed=1)(ready)
+        fresh = fresh_releases(defence.victim, seed=1)(ready)
         assert fresh.shape == released.shape
         noisy = not np.array_equal(defence.release(TESTED, vectors), defence.release(TESTED, vectors))
         if noisy and name not in ("ironcore", "privrag"):

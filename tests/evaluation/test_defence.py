@@ -10,9 +10,10 @@ import pytest
 from sfumato.accounting import Ledger, Secret
 from sfumato.errors import BudgetError, InputError, ParameterError
 from sfumato.evaluation import Defence
-from sfumato.evaluation.transform import Transform
 from sfumato.mechanisms import Laplace, Projection
+from sfumato.mechanisms.transform import Transform
 from sfumato.protector import Protector
+from sfumato.release import as_release
 from sfumato.sensitivity import Background
 from tests.evaluation.places import place_sample, sentences
 
@@ -46,11 +47,12 @@ def test_a_protector_seen_as_a_defence(protector):
 def test_filtered_queries_are_the_filter_alone(protector):
     defence = Defence.from_protector(protector)
     ready, mean = protector.prepare(TEXTS).vectors, protector.background.mean
-    wanted = (ready - mean) @ protector.filter_matrix().T + mean
-    assert defence.queries(TEXTS, mode="filtered") == pytest.approx(wanted, abs=1e-5)
+    wanted = (ready - mean) @ protector.as_release().filter_matrix.T + mean
+    found = defence.queries(TEXTS, mode="filtered")
+    assert found == pytest.approx(wanted / np.linalg.norm(wanted, axis=1, keepdims=True), abs=1e-5)
     # The mean of many noisy queries points the same way.
-    many = np.mean([defence.mechanism.mechanism.privatize(ready) for _ in range(400)], axis=0)
-    average = (many - mean) @ protector.filter_matrix().T + mean
+    many = np.mean([defence.mechanism.privatize(ready) for _ in range(400)], axis=0)
+    average = (many - mean) @ protector.as_release().filter_matrix.T + mean
     assert average == pytest.approx(wanted, abs=0.02)
     clean = place_sample().embedder.embed(TEXTS)
     assert np.array_equal(defence.queries(TEXTS, clean, mode="clean"), clean)
@@ -97,7 +99,7 @@ def test_a_transform_is_a_mechanism_without_a_promise():
     assert np.array_equal(half.privatize(vectors), vectors / 2)
     assert not half.guarantee.is_private and half.guarantee.notes == ("halves",)
     assert half.parameters() == {"label": "halved", "by": 2}
-    scores = half.log_density(vectors[:1] / 2, vectors)
+    scores = as_release(half).log_likelihood(vectors[:1] / 2, vectors)[0]
     assert scores.argmax() == 0 and scores[0] == 0.0 and scores[1] < -100
     noisy = Transform("noisy", lambda rows: rows, note="", noisy=True)
     with pytest.raises(ParameterError, match="density"):

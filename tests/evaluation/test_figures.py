@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from sfumato.errors import VectorError
-from sfumato.evaluation import measure_noise, neighbours_kept, probe_accuracy
+from sfumato.evaluation import measure_noise
 from sfumato.mechanisms import Identity, Laplace, Polar, Projection
+from sfumato.metrics import neighbours_kept, probe_accuracy
 from sfumato.randomness import generator
 from tests.contracts.mechanism_cases import unit_vectors
 

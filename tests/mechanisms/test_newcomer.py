@@ -16,7 +16,6 @@ from tests.contracts.mechanism_cases import unit_vectors
 
 import sfumato
 from sfumato.accounting import Guarantee, Secret
-from sfumato.attacks.likelihood import likelihood
 from sfumato.auditing import AuditSettings, audit, settings
 from sfumato.benchmarks import bench
 from sfumato.cli import main
@@ -34,6 +33,7 @@ from sfumato.protector import Protector
 from sfumato.randomness import Draws, InsecureSeedWarning
 from sfumato.records import DISEASES, make_records
 from sfumato.registry import Entry
+from sfumato.release import as_release
 from sfumato.sampling import normals
 from sfumato.saving import load_protector, save_protector
 from sfumato.sensitivity import Background
@@ -155,7 +155,7 @@ def test_its_noise_is_measured_and_its_law_known_to_an_attacker(protector):
                 if isinstance(victim, Mechanism)
                 else victim.protect(vectors[:20], rng=3)
             )
-        table = likelihood(victim, DIM)(released.astype(np.float64), vectors.astype(np.float64))
+        table = as_release(victim).log_likelihood(released, vectors)
         assert table.argmax(axis=1).tolist() == list(range(20))
 
 

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from sfumato.server.keys import new_key
+from sfumato.server.tenancy.keys import new_key
 from tests.security.clients import MIB, connect, crowd, everything, head, memory, pushed, settled
 from tests.server.running import gateway, save_fake
 

@@ -15,8 +15,8 @@ from sfumato.errors import InputError
 from sfumato.mechanisms import Mahalanobis
 from sfumato.protector import Protector
 from sfumato.saving import load_protector, save_protector
-from sfumato.server.keys import KeyRing, new_key, revoke
 from sfumato.server.settings import default_state
+from sfumato.server.tenancy.keys import KeyRing, new_key, revoke
 from tests.server.running import COMMAND, DIM, gateway, save_fake
 
 

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from sfumato.server.budget import MOST_WAITING, Budget
-from sfumato.server.keys import new_key
-from sfumato.server.merging import MergingEmbedder
-from sfumato.server.problems import Problem
-from sfumato.server.shares import ACTIVE, ASKED, CREDIT, PATIENCE, ROOMY, SHARED, TIGHT, Shares
-from sfumato.server.turns import Turns
-from sfumato.server.work import Work
+from sfumato.server.http.budget import MOST_WAITING, Budget
+from sfumato.server.http.problems import Problem
+from sfumato.server.tenancy.keys import new_key
+from sfumato.server.turns.merging import MergingEmbedder
+from sfumato.server.turns.queue import Turns
+from sfumato.server.turns.shares import ACTIVE, ASKED, CREDIT, PATIENCE, ROOMY, SHARED, TIGHT, Shares
+from sfumato.server.turns.work import Work
 from tests.contracts.embedder_cases import serving
 from tests.security.clients import ROME, connect, request
 from tests.server.running import gateway, save_fake

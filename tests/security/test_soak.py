@@ -18,7 +18,7 @@ from sfumato.concepts.concept import Concept
 from sfumato.mechanisms import Laplace
 from sfumato.protector import Protector
 from sfumato.saving import save_protector
-from sfumato.server.keys import new_key
+from sfumato.server.tenancy.keys import new_key
 from tests.security.clients import MIB, ROME, connect, head, memory, request
 from tests.security.test_gateway_tenants import wait_until_idle
 from tests.server.running import DIM, PRIVATE, gateway

@@ -14,7 +14,7 @@ torch = pytest.importorskip("torch")
 from sfumato.errors import MissingPackageError, ParameterError, VectorError  # noqa: E402
 from sfumato.mechanisms import Mahalanobis, Suppression  # noqa: E402
 from sfumato.sensitivity import MaskLearner, MaskSettings  # noqa: E402
-from sfumato.sensitivity.batches import Layout  # noqa: E402
+from sfumato.sensitivity.batches import PairLayout  # noqa: E402
 from sfumato.sensitivity.gates import settled_gates  # noqa: E402
 from sfumato.sensitivity.training import Training  # noqa: E402
 from tests.sensitivity.planted import area_under_curve, planted_pairs, rotated_pairs  # noqa: E402
@@ -194,7 +194,7 @@ def test_gates_settle_by_the_papers_formula():
 @pytest.mark.parametrize("split", [False, True])
 def test_layouts_hold_every_pair_and_no_empty_step(pairs, split):
     for batch_size in (2, 64, 512):
-        layout = Layout.of(pairs, 2, batch_size, split=split)
+        layout = PairLayout.of(pairs, 2, batch_size, split=split)
         parts = layout.steps * layout.parts
         assert parts <= pairs and layout.steps & (layout.steps - 1) == 0
         assert pairs <= parts * layout.batch <= 1.5 * pairs + 2 * parts
@@ -203,7 +203,7 @@ def test_layouts_hold_every_pair_and_no_empty_step(pairs, split):
 def test_threads_change_neither_the_mask_nor_torch():
     before = torch.get_num_threads()
     data = planted_pairs(1200)
-    assert Layout.of(1080, 120, 512, split=True).parts == 2
+    assert PairLayout.of(1080, 120, 512, split=True).parts == 2
     masks = []
     try:
         for threads in (1, 2):

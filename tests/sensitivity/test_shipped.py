@@ -143,7 +143,7 @@ def test_learning_uses_it_only_for_want_of_text(monkeypatch):
     def source(given=None, dim=128, rows=240):
         settings = LearnSettings(source="public", neutral=0)
         made = learn(texts[:rows], PLACE, embedder=Fake(dim=dim), background=given, settings=settings)
-        return made.learned["background_source"], made.learned["background_rows"]
+        return made.learned.background_source, made.learned.background_rows
 
     assert source() == ("synthetic (shipped)", 999) and asked == [encoder.model_id]
     # Enough texts of one's own, or texts and vectors that the caller chose, however few.

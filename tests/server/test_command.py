@@ -17,7 +17,7 @@ from cryptography.x509.oid import NameOID
 from sfumato.mechanisms import Identity
 from sfumato.protector import Protector
 from sfumato.saving import save_protector
-from sfumato.server.keys import KeyRing
+from sfumato.server.tenancy.keys import KeyRing
 from tests.server.running import COMMAND, gateway, save_fake
 
 

@@ -12,7 +12,7 @@ from sfumato.mechanisms import Laplace
 from sfumato.protector import Protector
 from sfumato.records import DISEASES
 from sfumato.saving import save_protector
-from sfumato.server.keys import new_key
+from sfumato.server.tenancy.keys import new_key
 from tests.contracts.embedder_cases import SERVED_DIM, serving
 from tests.server.running import gateway
 

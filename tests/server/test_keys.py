@@ -9,8 +9,8 @@ import pytest
 
 from sfumato.errors import InputError, ParameterError
 from sfumato.server import GatewaySettings
-from sfumato.server.keys import KeyRing, new_key, read_keys
 from sfumato.server.settings import is_loopback
+from sfumato.server.tenancy.keys import KeyRing, new_key, read_keys
 
 
 def test_a_key_is_kept_as_a_hash_and_found_again(tmp_path):

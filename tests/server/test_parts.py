@@ -20,18 +20,18 @@ from sfumato.embedders.wordllama import WordLlama
 from sfumato.errors import BudgetError, InputError
 from sfumato.mechanisms import Laplace
 from sfumato.protector import Protector
-from sfumato.server.answers import written
-from sfumato.server.engine import Released, shortened
-from sfumato.server.logs import JsonLines, place
-from sfumato.server.merging import SHARE, MergingEmbedder
-from sfumato.server.problems import Problem, problem_of
-from sfumato.server.releasing import Releaser
-from sfumato.server.requests import EmbeddingRequest, read_request
+from sfumato.server.http.answers import written
+from sfumato.server.http.logs import JsonLines, place
+from sfumato.server.http.problems import Problem, problem_of
+from sfumato.server.http.requests import EmbeddingRequest, read_request
 from sfumato.server.settings import GatewaySettings
-from sfumato.server.shares import ROOMY, Shares
-from sfumato.server.tokens import Tokens
-from sfumato.server.turns import Turns
-from sfumato.server.work import Work
+from sfumato.server.tenancy.tokens import Tokens
+from sfumato.server.turns.engine import Reply, shortened
+from sfumato.server.turns.merging import SHARE, MergingEmbedder
+from sfumato.server.turns.queue import Turns
+from sfumato.server.turns.releasing import Releaser
+from sfumato.server.turns.shares import ROOMY, Shares
+from sfumato.server.turns.work import Work
 
 SETTINGS = GatewaySettings(protector=Path("x"), max_batch=50, max_characters=1000)
 
@@ -259,7 +259,7 @@ def test_tokens_come_back_as_text_or_not_at_all():
 @pytest.mark.parametrize("count", [1, 64, 65, 200])
 def test_an_answer_in_pieces_is_one_json_document(encoding, count):
     vectors = np.random.Generator(np.random.PCG64(0)).normal(size=(count, 5)).astype(np.float32)
-    released = Released(EmbeddingRequest(["x"] * count, encoding), vectors, 7)
+    released = Reply(EmbeddingRequest(["x"] * count, encoding), vectors, 7)
     answer = json.loads(b"".join(written(released, 'a"b')))
     assert [each["index"] for each in answer["data"]] == list(range(count)) and answer["model"] == 'a"b'
     if encoding == "float":

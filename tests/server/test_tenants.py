@@ -10,7 +10,7 @@ import openai
 import pytest
 
 from sfumato.saving import load_protector
-from sfumato.server.keys import new_key
+from sfumato.server.tenancy.keys import new_key
 from tests.server.running import PRIVATE, gateway, save_fake
 
 

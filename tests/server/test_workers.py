@@ -15,7 +15,7 @@ import pytest
 
 from sfumato.saving import load_protector
 from sfumato.server import GatewaySettings
-from sfumato.server.keys import new_key
+from sfumato.server.tenancy.keys import new_key
 from tests.server.running import Running, free_port, gateway, save_fake, stop, wait_until_up
 
 CLIENTS = 8

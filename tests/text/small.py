@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from sfumato.concepts.base import Span
 from sfumato.randomness import generator
-from sfumato.text import Vocabulary
+from sfumato.text import WordVectors
 
 WORDS = (
     "oil price rose fell year country city river doctor patient treated fever pain hospital bank money "
@@ -20,7 +20,7 @@ WORDS = (
 
 
 def vocabulary(words=WORDS, dim=16, seed=0):
-    return Vocabulary(words, generator(seed).standard_normal((len(words), dim)), name="small")
+    return WordVectors(words, generator(seed).standard_normal((len(words), dim)), name="small")
 
 
 class Pattern:

@@ -12,7 +12,7 @@ from scipy.stats import chi2
 from sfumato.errors import ParameterError
 from sfumato.mechanisms import Laplace, Mahalanobis, Polar
 from sfumato.randomness import InsecureSeedWarning, RowKeys, Source
-from sfumato.text import Channel, Vocabulary
+from sfumato.text import Channel, WordVectors
 from sfumato.text.vocabulary import UNKNOWN
 from sfumato.verification.cases import covariance
 from sfumato.verification.report import ALPHA
@@ -22,7 +22,7 @@ from tests.text.small import vocabulary
 
 def circle(words=24, dim=2):
     vectors = small_vocabulary(dim, words)
-    return Vocabulary([f"w{number}" for number in range(words)], vectors)
+    return WordVectors([f"w{number}" for number in range(words)], vectors)
 
 
 @pytest.mark.parametrize("mechanism", ["polar", "laplace", "purkayastha", "polar+radius"])

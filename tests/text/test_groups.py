@@ -11,12 +11,12 @@ from sfumato.concepts import Concept
 from sfumato.embedders import Fake
 from sfumato.errors import ParameterError
 from sfumato.mechanisms import Polar
-from sfumato.text import Budgets, EncoderImportance, Group, GroupMap, Vocabulary, WordImportance
+from sfumato.text import Budgets, EncoderImportance, Group, GroupMap, WordImportance, WordVectors
 from sfumato.text.groups import count_groups, group_table
 from sfumato.text.promise import WITHIN_GROUPS, promise
 from tests.text.small import Pattern, vocabulary
 
-AXES = Vocabulary(
+AXES = WordVectors(
     ["oil", "price", "petrol", "rain", "snow", "the"],
     [[1, 0, 0.1], [0.9, 0.5, 0], [1, 0.1, 0], [0, 1, -1], [0, 1.1, -1], [-1, -1, -1]],
 )
@@ -69,7 +69,7 @@ def test_a_word_of_the_task_is_its_own_closest_but_far_from_a_mixed_mean():
 
 def test_a_word_in_pieces_matters_as_its_pieces_do():
     names = ["oil", "##ing", "rain", "##y", "snow"]
-    pieces = Vocabulary(
+    pieces = WordVectors(
         names,
         [[1, 0, 0], [1, 0.2, 0], [0, 1, 0], [0, 1, 0.2], [-1, -1, 1]],
         continues=np.array([name[0] == "#" for name in names]),

@@ -10,7 +10,7 @@ import pytest
 from sfumato.concepts import Concept
 from sfumato.errors import InputError, ParameterError
 from sfumato.randomness import InsecureSeedWarning, Source, generator
-from sfumato.text import Budgets, Group, Rewriter, Vocabulary
+from sfumato.text import Budgets, Group, Rewriter, WordVectors
 from sfumato.text.promise import LAYOUT, UNKNOWN_BLURRED, UNKNOWN_HIDDEN, UNKNOWN_KEPT, WITHIN_GROUPS
 from tests.text.small import WORDS, Pattern, vocabulary
 
@@ -111,7 +111,7 @@ def test_the_promise_is_the_sum_of_what_was_drawn():
 
 def test_pieces_are_drawn_and_priced_one_by_one():
     names = ["oil", "##ing", "price", "##s", "##y"]
-    pieces = Vocabulary(
+    pieces = WordVectors(
         names, generator(0).standard_normal((5, 8)), continues=np.array([n[0] == "#" for n in names])
     )
     made = Rewriter(pieces, EXACT).rewrite(["Oilings price xyz"])[0]
@@ -177,7 +177,7 @@ def test_ten_thousand_random_texts_release_no_secret():
     )
     options = {"sensitive": machine.groups.sensitive, "task": "oil", "threshold": 0.1}
     names = [*WORDS, "##il", "o", "##s"]
-    pieces = Vocabulary(
+    pieces = WordVectors(
         names, rng.standard_normal((len(names), 4)), continues=np.array([n[0] == "#" for n in names])
     )
     ways = [

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sfumato.errors import InputError, ParameterError
-from sfumato.text import Vocabulary, load_vocabulary
+from sfumato.text import WordVectors, load_vocabulary
 from sfumato.text.pieces import cut
 from sfumato.text.sources import from_folder, from_glove
 from sfumato.text.vocabulary import UNKNOWN
@@ -51,7 +51,7 @@ def test_glove_files_that_are_none_are_refused_by_line(tmp_path, text):
 )
 def test_bad_tables_are_refused(words, vectors, match):
     with pytest.raises(InputError, match=match):
-        Vocabulary(words, np.array(vectors))
+        WordVectors(words, np.array(vectors))
 
 
 def test_unknown_words_are_one_stand_in():
@@ -62,7 +62,7 @@ def test_unknown_words_are_one_stand_in():
     assert np.array_equal(rows[1], rows[2]) and not np.array_equal(rows[0], rows[1])
     assert np.linalg.norm(rows, axis=1) == pytest.approx(1.0, abs=1e-6)
     # Vectors that cancel out have no mean direction.
-    flat = Vocabulary(["a", "b"], [[1.0, 0.0], [-1.0, 0.0]])
+    flat = WordVectors(["a", "b"], [[1.0, 0.0], [-1.0, 0.0]])
     assert np.array_equal(flat.stand_in, flat.vectors[0])
 
 

@@ -12,13 +12,14 @@ from sfumato.errors import ParameterError
 from sfumato.mechanisms import MECHANISMS, Identity, Laplace, Mahalanobis, Mechanism, Polar, Purkayastha
 from sfumato.randomness import InsecureSeedWarning, RowKeys, Source, generator
 from sfumato.registry import Entry, Registry
-from sfumato.verification import CASES, Pivots, Row, Verification, pivots, suite, verify
+from sfumato.verification import CASES, CheckRow, Pivots, Verification, suite, verify
 from sfumato.verification.bits import check_bits
 from sfumato.verification.cases import Case, covariance
 from sfumato.verification.epsilon import check_epsilon
 from sfumato.verification.fit import check_law
+from sfumato.verification.pivots import pivots
 
-ROW = Row("laplace", "", "law", "radius", 3, "p > 1e-09", "p = 0", 0.0, 1e-9, False)
+ROW = CheckRow("laplace", "", "law", "radius", 3, "p > 1e-09", "p = 0", 0.0, 1e-9, False)
 
 
 @pytest.mark.parametrize(

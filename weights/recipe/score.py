@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 from sacrebleu.metrics import BLEU
 
-from sfumato.attacks.scores import exact_match, token_f1
 from sfumato.attacks.wordpieces import Wordpieces
-from sfumato.evaluation.bootstrap import Resampling, percentile_interval, resampled_sums
-from sfumato.evaluation.reconstruction import score_reconstruction
+from sfumato.metrics.intervals import mean_interval
+from sfumato.metrics.reconstruction import exact_match, score_reconstruction, token_f1
 from sfumato_research.studies.base import Cell, Finding, Outcome, Table
 
 LENGTHS = ((1, 8), (9, 12), (13, 18), (19, 25), (26, 99))
@@ -40,12 +39,10 @@ def summary(references: list[str], texts: list[str], cosines: np.ndarray) -> dic
         "sentence_bleu": np.asarray(scored.sentence_bleu),
         "cosine": np.asarray(cosines, np.float64),
     }
-    how = Resampling()
     found: dict[str, Any] = {"bleu": scored.corpus_bleu, "rows": len(texts), "intervals": {}}
     for name, values in each.items():
         found[name] = float(values.mean())
-        sums = resampled_sums(np.stack([values, np.ones(len(values))], 1), how)
-        found["intervals"][name] = percentile_interval(sums[:, 0] / sums[:, 1], how.coverage)
+        found["intervals"][name] = mean_interval(values)
     return found
 
 

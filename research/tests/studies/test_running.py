@@ -13,10 +13,10 @@ from sfumato.errors import InputError, ParameterError
 from sfumato_research.studies import (
     STUDIES,
     Cell,
-    Figure,
     Finding,
     Outcome,
     Part,
+    Picture,
     Setting,
     Study,
     Table,
@@ -36,7 +36,7 @@ def _study(calls: list[str]) -> Study:
             "Values", ["row", "value"], [["a", Cell(0.5, 0.4, 0.6, printed=0.7)], ["b", None], ["c", 1200]]
         )
         drawn = curves([Curve("one", [1, 2], [0.1, 0.3])], title="T", x_label="x", y_label="y")
-        return Outcome([table], [Figure("demo-one.svg", drawn, "A line")])
+        return Outcome([table], [Picture("demo-one.svg", drawn, "A line")])
 
     def second(setting: Setting) -> Outcome:
         calls.append("second")

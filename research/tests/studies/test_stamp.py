@@ -11,7 +11,7 @@ import pytest
 from sfumato.embedders import Fake
 from sfumato.errors import InputError
 from sfumato.randomness import generator
-from sfumato.text import Vocabulary
+from sfumato.text import WordVectors
 from sfumato_research.stamp.attack import STAMP, UNIFORM, Attacker, attacked
 from sfumato_research.stamp.figures import figure_five, figure_six
 from sfumato_research.stamp.laplace import CoordinateLaplace, table_span
@@ -25,7 +25,7 @@ from sfumato_research.studies.running import run_study
 
 RNG = generator(3)
 NAMES = [f"word{number}" for number in range(400)]
-WORDS = Vocabulary(NAMES, RNG.standard_normal((400, 384)))
+WORDS = WordVectors(NAMES, RNG.standard_normal((400, 384)))
 pytestmark = pytest.mark.filterwarnings("ignore::sfumato.randomness.InsecureSeedWarning")
 
 

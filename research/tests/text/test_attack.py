@@ -8,7 +8,7 @@ from tests.text.small import Pattern, vocabulary
 
 from sfumato.errors import InputError, ParameterError
 from sfumato.randomness import generator
-from sfumato.text import Budgets, Channel, Rewriter, Vocabulary
+from sfumato.text import Budgets, Channel, Rewriter, WordVectors
 from sfumato.text.vocabulary import UNKNOWN
 from sfumato_research.text.attack import (
     TokenAttack,
@@ -22,7 +22,7 @@ from sfumato_research.text.context import ContextModel, numbered
 CITIES = ["paris", "rome", "oslo", "lima"]
 HINTS = ["seine", "tiber", "fjord", "andes"]
 FILLER = "the we saw it near and then went home by train".split()
-PLACES = Vocabulary(CITIES + HINTS + FILLER, generator(3).standard_normal((19, 12)))
+PLACES = WordVectors(CITIES + HINTS + FILLER, generator(3).standard_normal((19, 12)))
 
 
 def texts(count, seed, linked=0.9):

@@ -19,9 +19,8 @@ import numpy as np
 
 from sfumato.embedders.base import Embedder
 from sfumato.errors import InputError, MissingPackageError
-from sfumato.evaluation.cosines import unit_rows
 from sfumato.evaluation.defence import Defence, QueryMode
-from sfumato.evaluation.similarity import pair_cosines
+from sfumato.metrics.similarity import pair_cosines, unit_rows
 from sfumato.protector import Protector
 from sfumato.randomness import generator
 from sfumato.types import Floats

@@ -1,6 +1,6 @@
 """Attacks: read vectors back, to know what a release gives away."""
 
-from sfumato.attacks.base import Attack, Control, Inverter, Recovered, Release, fresh_releases
+from sfumato.attacks.base import Attack, Control, Inverter, Recovered, fresh_releases
 from sfumato.registry import Entry, Registry
 
 ATTACKS: Registry[Attack] = Registry(
@@ -72,6 +72,5 @@ __all__ = [
     "Control",
     "Inverter",
     "Recovered",
-    "Release",
     "fresh_releases",
 ]

@@ -35,14 +35,13 @@ from sfumato.attacks.leastsquares import (
     fit_ridge,
     moments,
 )
-from sfumato.attacks.scores import cosine
 from sfumato.attacks.victim import Tensors
 from sfumato.embedders import load_embedder
 from sfumato.errors import ArtifactError, InputError, ParameterError
-from sfumato.mechanisms import Mechanism
+from sfumato.metrics.similarity import pair_cosines
 from sfumato.numbers import finite_number, whole_number
-from sfumato.protector import Protector
 from sfumato.randomness import generator
+from sfumato.release import Releasing, as_release
 from sfumato.types import Floats, Vectors
 
 __all__ = ["AlignedReader", "Alignment", "Library"]
@@ -102,7 +101,7 @@ class Alignment(Attack):
         self,
         texts: Sequence[str],
         vectors: Any,
-        mechanism: Mechanism | Protector | None = None,
+        mechanism: Releasing | None = None,
         *,
         on_step: OnStep | None = None,
     ) -> AlignedReader:
@@ -117,7 +116,7 @@ class Alignment(Attack):
         own = np.asarray(encoder.embed(leaked), np.float32)
         if on_step is not None:
             on_step("alignment", 0.5)
-        expected, spread = moments(mechanism, clean, self.seed)
+        expected, spread = moments(as_release(mechanism), clean, self.seed)
         corpus = list(self.corpus) or leaked
         known = np.asarray(encoder.embed(corpus), np.float32) if self.corpus else own
         direct = isinstance(self.reader, str) and self.reader == "library"
@@ -130,7 +129,7 @@ class Alignment(Attack):
         if len(leaked) > 1:
             training, test = held_back(len(leaked), self.held_back, self.seed)
             trial = AlignedReader(self._map(clean[training], own[training], None), reader)
-            kept = cosine(trial.align(clean[test]), own[test])
+            kept = pair_cosines(trial.align(clean[test]), own[test])
             made.control = Control("cosine", float(kept.mean()), len(kept))
         return made
 

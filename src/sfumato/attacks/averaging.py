@@ -15,13 +15,16 @@ from numpy.typing import NDArray
 
 from sfumato.arrays import as_vectors
 from sfumato.attacks.base import Inverter, Recovered
-from sfumato.attacks.scores import Score
 from sfumato.errors import InputError
+from sfumato.metrics.intervals import Figure
 from sfumato.numbers import whole_number
 from sfumato.types import Vectors
 
 Releases = NDArray[Any] | Sequence[Any] | Callable[[], Any]
 """`(k, n, d)` releases, or what makes one more release of the same n texts at every call."""
+
+Score = Callable[[Any], Figure]
+"""What an attack recovered in, one figure out."""
 
 _UNIT = 1e-3
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -11,16 +10,14 @@ from typing import Any, ClassVar, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.arrays import as_vectors, tensor_rows
+from sfumato.arrays import as_vectors
 from sfumato.artifacts import PathLike
 from sfumato.errors import InputError
-from sfumato.mechanisms import Mechanism
-from sfumato.protector import Protector
-from sfumato.randomness import InsecureSeedWarning, Source, generator
+from sfumato.preparing import Entrance
+from sfumato.randomness import generator
+from sfumato.release import Releasing, as_release
 from sfumato.types import Vectors
 
-Release = Callable[[Vectors], Vectors]
-"""Clean vectors in, one fresh release of each out; a tensor on a device gives one there."""
 OnStep = Callable[[str, float], object]
 """Called with what is going on and which share of it is done, to move a progress bar."""
 
@@ -98,7 +95,7 @@ class Attack(ABC):
         self,
         texts: Sequence[str],
         vectors: Any,
-        mechanism: Mechanism | Protector | None = None,
+        mechanism: Releasing | None = None,
         *,
         on_step: OnStep | None = None,
     ) -> Inverter:
@@ -107,44 +104,36 @@ class Attack(ABC):
         Args:
             texts: texts of the attacker's own.
             vectors: `(n, d)` their clean vectors.
-            mechanism: what the victim releases through; the attack then trains on freshly noised vectors.
+            mechanism: what the victim releases through: a mechanism, a `Release` or a protector; the attack
+                then trains on freshly noised vectors.
             on_step: hears how far it is.
         """
 
 
-def fresh_releases(mechanism: Mechanism | Protector | None, seed: int | None = None) -> Release:
+def fresh_releases(mechanism: Releasing | None, seed: int | None = None) -> Callable[[Any], Any]:
     """Return the function that noises vectors as the victim does, with noise of its own at every call.
 
     The attacker knows everything but the noise: mechanism, parameters, filter; a sticky secret is not his.
+    A tensor on a device gives a release there.
     """
-    if mechanism is None:
-        return lambda vectors: vectors
-    source = None
-    if seed is not None:
-        with warnings.catch_warnings():  # this noise protects nobody: it is the attacker's own
-            warnings.simplefilter("ignore", InsecureSeedWarning)
-            source = Source.seeded(seed)
-    known = mechanism
-    if isinstance(mechanism, Protector):
-        known = Protector(
-            mechanism.mechanism, background=mechanism.background, normalise=mechanism.normalise, neutral=0
-        )
-
-    def release(vectors: Any) -> Any:
-        if not isinstance(vectors, np.ndarray) and tensor_rows(vectors) is not None:
-            from sfumato.attacks.placed import release_tensor
-
-            return release_tensor(known, vectors, source)
-        return release_array(known, vectors, source)
-
-    return release
+    release = as_release(mechanism)
+    return (lambda vectors: vectors) if release is None else release.fresh(seed)
 
 
-def release_array(victim: Mechanism | Protector, vectors: Any, source: object) -> Vectors:
-    """One release of every row, drawn on the CPU."""
-    if isinstance(victim, Mechanism):
-        return victim.privatize(vectors, source)
-    return victim.protect(vectors, rng=source)
+def entrance_of(mechanism: Releasing | None, embedder: Embeds | None) -> Embeds | None:
+    """The victim's encoder: as given, with neutral texts where the victim was given whole and embeds those.
+
+    Args:
+        mechanism: what the victim releases through; a protector says what becomes of texts before that.
+        embedder: its encoder, or an `Entrance` that says so itself; None takes a protector's own.
+    """
+    whole = getattr(mechanism, "entrance", None)
+    if whole is None or isinstance(embedder, Entrance):
+        return embedder
+    if embedder is None and getattr(mechanism, "embedder", None) is None:
+        return None
+    found: Entrance = whole(embedder)
+    return found if found.hides else found.encoder
 
 
 def checked(texts: Sequence[str], vectors: Any) -> tuple[list[str], Vectors]:

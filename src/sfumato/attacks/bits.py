@@ -18,10 +18,9 @@ from sfumato.artifacts import PathLike
 from sfumato.attacks.base import Attack, Control, Inverter, OnStep, Recovered, checked
 from sfumato.attacks.victim import pack_texts, unpack_texts
 from sfumato.errors import ArtifactError, InputError
-from sfumato.mechanisms import Mechanism
 from sfumato.numbers import whole_number
-from sfumato.protector import Protector
 from sfumato.randomness import generator
+from sfumato.release import Releasing, as_release
 from sfumato.types import Vectors
 from sfumato.verification.bits import identified, identify
 
@@ -53,7 +52,7 @@ class Bits(Attack):
         self,
         texts: Sequence[str],
         vectors: Any,
-        mechanism: Mechanism | Protector | None = None,
+        mechanism: Releasing | None = None,
         *,
         on_step: OnStep | None = None,
     ) -> BitReader:
@@ -61,9 +60,9 @@ class Bits(Attack):
         known, clean = checked(texts, vectors)
         if not known:
             raise InputError("The bits attack needs at least one known text. Found none.")
-        inner = mechanism.mechanism if isinstance(mechanism, Protector) else mechanism
-        if inner is not None and inner.additive:  # a projection's noise is added to projected vectors
-            clean = inner.expected(clean).astype(np.float32)
+        release = as_release(mechanism)
+        if release is not None and release.mechanism.additive:  # a projection adds to projected vectors
+            clean = release.mechanism.expected(clean).astype(np.float32)
         made = BitReader(known, clean)
         made.control = _control(clean, self.seed)
         if on_step is not None:

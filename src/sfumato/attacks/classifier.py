@@ -12,18 +12,17 @@ from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
-from sfumato.attacks.base import Attack, Embeds, OnStep, checked
+from sfumato.attacks.base import Attack, Embeds, OnStep, checked, entrance_of
 from sfumato.attacks.lesson import Job, Lesson, split_texts, train_all
-from sfumato.attacks.likelihood import embeds_neutral
 from sfumato.attacks.perceptron import Inputs, Schedule
 from sfumato.attacks.reader import TokenReader
 from sfumato.attacks.vocabulary import Vocabulary
 from sfumato.concepts.concept import Concept
 from sfumato.errors import InputError, ParameterError
-from sfumato.mechanisms import Mechanism
 from sfumato.numbers import finite_number, whole_number
-from sfumato.protector import Protector
+from sfumato.preparing import Entrance
 from sfumato.randomness import generator
+from sfumato.release import Releasing, as_release
 from sfumato.types import Vectors
 
 _SMALLEST = 10
@@ -94,7 +93,7 @@ class TokenClassifier(Attack):
         self,
         texts: Sequence[str],
         vectors: Any,
-        mechanism: Mechanism | Protector | None = None,
+        mechanism: Releasing | None = None,
         *,
         on_step: OnStep | None = None,
     ) -> TokenReader:
@@ -103,13 +102,13 @@ class TokenClassifier(Attack):
         return _fit([self], lesson, on_step)[0]
 
     def _jobs(self, lesson: Lesson) -> list[Job]:
-        automatic: Inputs = "scaled" if lesson.victim is None else "white"
+        automatic: Inputs = "scaled" if lesson.release is None else "white"
         inputs = automatic if self.inputs == "auto" else self.inputs
         schedule = Schedule(self.hidden, self.epochs, self.batch, self.dropout, self.weight_decay, inputs)
         return [Job(lesson, schedule, self.seed + member) for member in range(self.members)]
 
     def _lesson(
-        self, texts: Sequence[str], vectors: Any, victim: Mechanism | Protector | None, on_step: OnStep | None
+        self, texts: Sequence[str], vectors: Any, mechanism: Releasing | None, on_step: OnStep | None
     ) -> Lesson:
         known, clean = self._checked(texts, vectors)
         if len(known) < _SMALLEST:
@@ -125,15 +124,16 @@ class TokenClassifier(Attack):
                 f"No text names one of the {len(vocabulary.terms)} terms, so none can be learned."
             )
         rows, labels = clean[learn], held[learn]
-        if not embeds_neutral(victim):  # whose neutral texts are the same for every term
+        encoder = Entrance.of(self.embedder and entrance_of(mechanism, self.embedder))
+        if not encoder.hides:  # neutral texts are the same for every term
             made = self._substitutes(vocabulary, [known[row] for row in learn if held[row].any()], rng)
-            if made and self.embedder is not None:
+            if made:
                 if on_step is not None:
                     on_step("embedding other terms", 0.0)
-                rows = _joined(rows, np.asarray(self.embedder.embed(made), np.float32))
+                rows = _joined(rows, np.asarray(encoder.embed(made), np.float32))
                 labels = np.concatenate([labels, vocabulary.table(vocabulary.find(made))])
         tested = clean[keep] if self.device is None else clean[keep].cpu().numpy()
-        return Lesson(vocabulary, rows, labels, tested, held[keep], victim, self.seed)
+        return Lesson(vocabulary, rows, labels, tested, held[keep], as_release(mechanism), self.seed)
 
     def _checked(self, texts: Sequence[str], vectors: Any) -> tuple[list[str], Any]:
         if self.device is None:
@@ -166,7 +166,7 @@ def best_of(
     attack: TokenClassifier,
     texts: Sequence[str],
     vectors: Any,
-    mechanism: Mechanism | Protector | None = None,
+    mechanism: Releasing | None = None,
     *,
     on_step: OnStep | None = None,
 ) -> TokenReader:
@@ -193,11 +193,11 @@ def _fit(attacks: Sequence[TokenClassifier], lesson: Lesson, on_step: OnStep | N
     Fitted to noise a classifier may read clean vectors badly, so that is the control of all.
     """
     jobs = [attack._jobs(lesson) for attack in attacks]
-    clean = lesson.without_noise() if lesson.victim is not None and attacks[0].control else None
+    clean = lesson.without_noise() if lesson.release is not None and attacks[0].control else None
     extra = [] if clean is None else attacks[0]._jobs(clean)
     trained = iter(train_all([*(job for each in jobs for job in each), *extra], on_step))
     readers = [lesson.reader([next(trained) for _ in each]) for each in jobs]
-    if lesson.victim is not None:
+    if lesson.release is not None:
         control = None if clean is None else clean.reader(list(trained)).control
         for reader in readers:
             reader.control = control

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import torch
 
-from sfumato.attacks.base import Embeds, OnStep, checked, fresh_releases, held_back
+from sfumato.attacks.base import Embeds, OnStep, checked, entrance_of, held_back
 from sfumato.attacks.decoder import Decoder
 from sfumato.attacks.generate import write
 from sfumato.attacks.hf_training import seeded
@@ -23,10 +23,10 @@ from sfumato.attacks.writing import Batches, Pupil, by_length
 from sfumato.devices import chosen_device
 from sfumato.embedders import load_embedder
 from sfumato.errors import InputError
-from sfumato.mechanisms import Mechanism
 from sfumato.numbers import finite_number, whole_number
-from sfumato.protector import Protector
+from sfumato.preparing import Entrance
 from sfumato.randomness import generator
+from sfumato.release import Release, Releasing, as_release
 from sfumato.types import Vectors
 
 _HEATS = (0.0, 0.5, 0.8, 1.0)
@@ -77,7 +77,7 @@ class Corrector(Decoder):
         self,
         texts: Sequence[str],
         vectors: Any,
-        mechanism: Mechanism | Protector | None = None,
+        mechanism: Releasing | None = None,
         *,
         on_step: OnStep | None = None,
     ) -> TextReader:
@@ -85,7 +85,8 @@ class Corrector(Decoder):
         known, clean = checked(texts, vectors)
         if len(known) < 4:
             raise InputError(f"There must be at least four texts to learn from. Found {len(known)}.")
-        encoder: Embeds = load_embedder(self.embedder) if isinstance(self.embedder, str) else self.embedder
+        named: Embeds = load_embedder(self.embedder) if isinstance(self.embedder, str) else self.embedder
+        entrance, encoder = entrance_of(mechanism, named), Entrance.of(named).encoder
         training, test = held_back(len(known), self.held_back, self.seed)
         learned = [known[row] for row in training]
         pieces = Wordpieces.learn(learned, self.wordpieces)
@@ -107,14 +108,15 @@ class Corrector(Decoder):
 
             lesson(lambda rows: rows, 1.0, "clean vectors")
             reader.measure([known[row] for row in test], clean[test], _CONTROL_ROWS)
-            if mechanism is not None:
-                self._refuse_other_dimension(mechanism, clean)
-                reader.victim = mechanism
-                lesson(fresh_releases(mechanism, self.seed), 0.5, "releases")
+            release = as_release(mechanism)
+            if release is not None:
+                self._refuse_other_dimension(release, clean)
+                reader.release, reader.embedder = release, entrance
+                lesson(release.fresh(self.seed), 0.5, "releases")
         return reader
 
-    def _refuse_other_dimension(self, mechanism: Mechanism | Protector, clean: Vectors) -> None:
-        width = fresh_releases(mechanism, self.seed)(clean[:1]).shape[1]
+    def _refuse_other_dimension(self, release: Release, clean: Vectors) -> None:
+        width = release.output_dim(clean.shape[1])
         if width != clean.shape[1]:
             raise InputError(
                 f"The corrector reads releases of the encoder's dimension, {clean.shape[1]}. Found {width}. "

@@ -19,10 +19,9 @@ from sfumato.attacks.wordpieces import SPECIAL, Tokens, Wordpieces
 from sfumato.attacks.writing import Pupil, start_bag
 from sfumato.devices import chosen_device
 from sfumato.errors import InputError
-from sfumato.mechanisms import Mechanism
 from sfumato.numbers import finite_number, whole_number
-from sfumato.protector import Protector
 from sfumato.randomness import generator
+from sfumato.release import Releasing
 from sfumato.types import Vectors
 
 
@@ -77,7 +76,7 @@ class Decoder(Attack):
         self,
         texts: Sequence[str],
         vectors: Any,
-        mechanism: Mechanism | Protector | None = None,
+        mechanism: Releasing | None = None,
         *,
         on_step: OnStep | None = None,
     ) -> TextReader:

@@ -14,6 +14,7 @@ from sfumato.artifacts import PathLike
 from sfumato.attacks.base import Inverter, Recovered, checked
 from sfumato.attacks.victim import pack_texts, unpack_texts
 from sfumato.errors import ArtifactError, InputError
+from sfumato.metrics.similarity import unit_rows
 from sfumato.types import Floats, Vectors
 
 _CELLS = 1 << 22
@@ -92,6 +93,4 @@ class Library(Inverter):
 
 def unit(rows: Any) -> Vectors:
     """Rows at unit length, in float32; a zero row stays one."""
-    wide = np.asarray(rows, np.float64)
-    lengths = np.linalg.norm(wide, axis=1, keepdims=True)
-    return np.asarray(wide / np.where(lengths == 0.0, 1.0, lengths), np.float32)
+    return unit_rows(rows).astype(np.float32)

@@ -17,13 +17,13 @@ from sfumato.attacks.hf_correct import Corrections, Guess
 from sfumato.attacks.hf_pieces import Pieces
 from sfumato.attacks.hf_t5 import VectorT5, describe_t5, make_t5
 from sfumato.attacks.hf_training import autocast, restore, tuned_weights
-from sfumato.attacks.likelihood import Victim, inputs_of
-from sfumato.attacks.scores import token_f1
 from sfumato.attacks.victim import pack_victim, unpack_victim
 from sfumato.devices import chosen_device
 from sfumato.embedders import load_embedder
 from sfumato.errors import ArtifactError, InputError
-from sfumato.protector import Protector
+from sfumato.metrics.reconstruction import token_f1
+from sfumato.preparing import Entrance
+from sfumato.release import AS_IT_IS, Release
 from sfumato.types import Vectors
 
 _CONTROL_ROWS = 200
@@ -38,7 +38,7 @@ class T5Reader(Inverter):
         second: corrects.
         pieces: what both read and write.
         embedder: the victim's encoder; None if nothing is ever embedded.
-        victim: what it releases through.
+        release: what the victim's vectors go through.
         longest: most pieces in a text.
         steps: rounds of correction.
         beam: hypotheses kept for each vector.
@@ -52,14 +52,14 @@ class T5Reader(Inverter):
         second: VectorT5 | None,
         pieces: Pieces,
         embedder: Embeds | None,
-        victim: Victim = None,
+        release: Release | None = None,
         *,
         longest: int = 32,
         steps: int = 0,
         beam: int = 1,
     ) -> None:
         self.first, self.second, self.pieces = first.eval(), None if second is None else second.eval(), pieces
-        self.embedder, self.victim = embedder, victim
+        self.embedder, self.release = embedder, release
         self.longest, self.steps, self.beam = longest, steps, beam
 
     @property
@@ -70,7 +70,8 @@ class T5Reader(Inverter):
     def embed(self, texts: Sequence[str]) -> Vectors:
         """What the victim would release for these texts, were it not for the noise."""
         self._refuse_without_encoder()
-        return without_noise(self.victim, inputs_of(self.victim, self.embedder, list(texts)))
+        inputs = Entrance.of(self.embedder).embed(texts)
+        return (self.release or AS_IT_IS).expected(inputs).astype(np.float32)
 
     def _refuse_without_encoder(self) -> None:
         if self.embedder is None:
@@ -142,7 +143,7 @@ class T5Reader(Inverter):
 
     def save(self, path: PathLike) -> str:
         """Write both models whole, the pieces, what is known of the victim, and its encoder's name."""
-        victim, arrays = pack_victim(self.victim)
+        victim, arrays = pack_victim(self.release, self.embedder)
         config: dict[str, Any] = {
             "dim": self.first.dim,
             "positions": self.first.positions,
@@ -179,6 +180,7 @@ class T5Reader(Inverter):
         try:
             if embedder is None and config["embedder"] is not None:
                 embedder = _named_embedder(config["embedder"], config["model_id"])
+            release, embedder = unpack_victim(config["victim"], tensors, embedder)
             place = chosen_device(device)
             first = _network(config, "first", tensors).to(place)
             second = None if config["second"] is None else _network(config, "second", tensors).to(place)
@@ -187,7 +189,7 @@ class T5Reader(Inverter):
                 second,
                 Pieces.from_json(tensors["pieces"].tobytes().decode(), config["end"], config["pad"]),
                 embedder,
-                unpack_victim(config["victim"], tensors),
+                release,
                 **{name: int(config[name]) for name in ("longest", "steps", "beam")},
             )
             if config["control"] is not None:
@@ -217,15 +219,3 @@ def _network(config: dict[str, Any], part: str, tensors: dict[str, NDArray[Any]]
     mark = f"{part}."
     restore(made, {name.removeprefix(mark): rows for name, rows in tensors.items() if name.startswith(mark)})
     return made
-
-
-def without_noise(victim: Victim, inputs: NDArray[Any]) -> Vectors:
-    """What the victim makes of its inputs apart from noise: projected, filtered."""
-    rows = np.asarray(inputs, np.float64)
-    mechanism = victim.mechanism if isinstance(victim, Protector) else victim
-    if mechanism is not None:
-        rows = mechanism.expected(rows)
-    if isinstance(victim, Protector) and victim.background is not None:
-        matrix, mean = victim.filter_matrix(), victim.background.mean
-        rows = rows if matrix is None else (rows - mean) @ matrix.T + mean
-    return rows.astype(np.float32)

@@ -41,12 +41,11 @@ from sfumato.attacks.hf_training import (
     tuned_weights,
 )
 from sfumato.attacks.placed import rows_on
-from sfumato.attacks.scores import token_f1
 from sfumato.devices import chosen_device
 from sfumato.errors import ArtifactError, InputError, ParameterError
-from sfumato.mechanisms import Mechanism
+from sfumato.metrics.reconstruction import token_f1
 from sfumato.numbers import finite_number, whole_number
-from sfumato.protector import Protector
+from sfumato.release import Releasing
 from sfumato.types import Vectors
 
 _CONTROL_ROWS = 200
@@ -112,7 +111,7 @@ class LanguageModelDecoder(Attack):
         self,
         texts: Sequence[str],
         vectors: Any,
-        mechanism: Mechanism | Protector | None = None,
+        mechanism: Releasing | None = None,
         *,
         on_step: OnStep | None = None,
     ) -> LanguageModelReader:

@@ -18,15 +18,16 @@ from scipy.special import logsumexp
 from sfumato import artifacts
 from sfumato.arrays import as_vectors
 from sfumato.artifacts import PathLike
-from sfumato.attacks.base import Attack, Control, Embeds, Inverter, OnStep, Recovered, checked
-from sfumato.attacks.likelihood import Likelihood, Victim, checked_pair, embeds_neutral, inputs_of, likelihood
-from sfumato.attacks.scores import Figure, mean, random_order, ranks, top
+from sfumato.attacks.base import Attack, Control, Embeds, Inverter, OnStep, Recovered, checked, entrance_of
 from sfumato.attacks.victim import pack_victim, unpack_victim
 from sfumato.concepts.concept import Concept
 from sfumato.errors import ArtifactError, InputError, ParameterError
-from sfumato.mechanisms import Mechanism
-from sfumato.protector import Protector
+from sfumato.likelihood import Likelihood
+from sfumato.metrics.intervals import Figure, mean
+from sfumato.metrics.ranking import random_order, ranks, top
+from sfumato.preparing import Entrance
 from sfumato.randomness import generator
+from sfumato.release import AS_IT_IS, Release, Releasing, as_release
 from sfumato.types import Floats
 
 LISTED = 10
@@ -36,7 +37,7 @@ LISTED = 10
 def guess(
     released: Any,
     candidates: Any,
-    mechanism: Victim = None,
+    mechanism: Releasing | None = None,
     *,
     prior: Sequence[float] | Floats | None = None,
     seed: int = 0,
@@ -60,7 +61,7 @@ def guess(
 def guess_all(
     released: Any,
     candidates: Sequence[Any],
-    mechanism: Victim = None,
+    mechanism: Releasing | None = None,
     *,
     prior: Sequence[float] | Floats | None = None,
     seed: int = 0,
@@ -74,9 +75,10 @@ def guess_all(
     sets = [as_vectors(each).astype(np.float64) for each in candidates]
     if not sets:
         return []
-    known = likelihood(mechanism, sets[0].shape[1], seed=seed)
+    release = as_release(mechanism) or AS_IT_IS
+    known = release.likelihood(sets[0].shape[1], seed=seed)
     for inputs in sets:
-        checked_pair(outputs, inputs, mechanism)
+        release.check_pair(outputs, inputs)
     return [
         _posterior(known, row, inputs, _checked_prior(prior, len(inputs)))
         for row, inputs in zip(outputs, sets, strict=True)
@@ -115,7 +117,7 @@ class Informed(Attack):
     concept: Concept | Sequence[str] | None = None
     """What the attacker is after: a concept with terms, or the candidate terms."""
     embedder: Embeds | None = None
-    """The victim's encoder; a protector brings its own."""
+    """The victim's encoder, or its `Entrance` where it embeds neutral texts; a protector brings its own."""
     prior: Mapping[str, float] | None = None
     """How likely each term is beforehand; equally, if left out."""
     seed: int = 0
@@ -130,7 +132,7 @@ class Informed(Attack):
         self,
         texts: Sequence[str],
         vectors: Any,
-        mechanism: Mechanism | Protector | None = None,
+        mechanism: Releasing | None = None,
         *,
         on_step: OnStep | None = None,
     ) -> InformedReader:
@@ -141,27 +143,27 @@ class Informed(Attack):
         prior = _checked_prior(
             None if self.prior is None else [self.prior.get(term, 0.0) for term in terms], len(terms)
         )
-        embedder = self.embedder
-        if embedder is None:
-            if not isinstance(mechanism, Protector):
-                raise ParameterError("`embedder` must be the victim's encoder. Found none. Pass one.")
-            embedder = mechanism.encoder
+        encoder = Entrance.of(entrance_of(mechanism, self.embedder))
+        if encoder.encoder is None:
+            raise ParameterError("`embedder` must be the victim's encoder. Found none. Pass one.")
         found = [concept.terms_in(text) for text in sentences]
         asked = np.array([len(each) == 1 and each[0] in terms for each in found], bool)
         blocks = []
         for done, row in enumerate(np.flatnonzero(asked).tolist()):
             swapped = [concept.replace(sentences[row], term) for term in concept.terms]
             swapped[terms.index(found[row][0])] = sentences[row]
-            blocks.append(inputs_of(mechanism, embedder, swapped).astype(np.float32))
+            blocks.append(np.asarray(encoder.embed(swapped), np.float32))
             if on_step is not None:
                 on_step("embedding candidates", (done + 1) / asked.sum())
         if not blocks:
             raise InputError(
                 f"No text names exactly one term of `{concept.name}`, so there is nothing to ask."
             )
-        return InformedReader(np.stack(blocks), asked, terms, mechanism, prior, self.seed)._with_control(
-            clean[asked], [terms.index(each[0]) for each, ask in zip(found, asked, strict=True) if ask]
-        )
+        made = InformedReader(np.stack(blocks), asked, terms, as_release(mechanism), prior, self.seed)
+        if not encoder.hides:  # clean vectors are among the candidates
+            truth = [terms.index(each[0]) for each, ask in zip(found, asked, strict=True) if ask]
+            made.measure_control(clean[asked], truth)
+        return made
 
     def _concept(self) -> Concept:
         if self.concept is None:
@@ -186,21 +188,19 @@ class InformedReader(Inverter):
         candidates: NDArray[np.float32],
         asked: NDArray[np.bool_],
         terms: tuple[str, ...],
-        victim: Victim,
+        release: Release | None,
         prior: Floats,
         seed: int = 0,
     ) -> None:
         self.candidates, self.asked, self.terms = candidates, asked, terms
         """`(texts asked, k, d)`, which texts those are, and the k terms."""
-        self.victim, self.prior, self.seed = victim, prior, seed
+        self.release, self.prior, self.seed = release, prior, seed
 
-    def _with_control(self, clean: NDArray[np.float32], truth: list[int]) -> InformedReader:
-        """Read clean vectors; with neutral texts these are not among the candidates: nothing is measured."""
-        if not embeds_neutral(self.victim):
-            posteriors = np.stack(guess_all(clean, list(self.candidates), None))
-            found = ranks(np.log(posteriors + 1e-300), np.array(truth), seed=self.seed)
-            self.control = Control("top-1", float((found == 0).mean()), len(found))
-        return self
+    def measure_control(self, clean: NDArray[np.float32], truth: list[int]) -> None:
+        """Read the clean vectors of the texts that are asked."""
+        posteriors = np.stack(guess_all(clean, list(self.candidates), None))
+        found = ranks(np.log(posteriors + 1e-300), np.array(truth), seed=self.seed)
+        self.control = Control("top-1", float((found == 0).mean()), len(found))
 
     def recover(self, vectors: Any) -> Recovered:
         """Weigh the candidates of each text against its release; equally likely ones in random order."""
@@ -212,7 +212,7 @@ class InformedReader(Inverter):
             )
         posteriors = np.stack(
             guess_all(
-                released[self.asked], list(self.candidates), self.victim, prior=self.prior, seed=self.seed
+                released[self.asked], list(self.candidates), self.release, prior=self.prior, seed=self.seed
             )
         )
         order = random_order(np.log(posteriors + 1e-300), generator(self.seed))
@@ -243,7 +243,7 @@ class InformedReader(Inverter):
 
     def save(self, path: PathLike) -> str:
         """Write candidates, terms and what is known of the victim."""
-        victim, arrays = pack_victim(self.victim)
+        victim, arrays = pack_victim(self.release)
         config = {
             "terms": list(self.terms),
             "seed": self.seed,
@@ -263,7 +263,7 @@ class InformedReader(Inverter):
                 np.asarray(tensors["candidates"], np.float32),
                 np.asarray(tensors["asked"], bool),
                 tuple(config["terms"]),
-                unpack_victim(config["victim"], tensors),
+                unpack_victim(config["victim"], tensors)[0],
                 np.asarray(tensors["prior"], np.float64),
                 int(config["seed"]),
             )

@@ -9,10 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.attacks.base import fresh_releases
-from sfumato.attacks.likelihood import Victim
 from sfumato.errors import InputError
-from sfumato.mechanisms import Mechanism
+from sfumato.release import Release
 from sfumato.sensitivity import Background
 from sfumato.types import Floats, Vectors
 
@@ -140,19 +138,19 @@ def _root(penalty: Floats) -> Floats:
     return np.asarray(np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T)
 
 
-def moments(victim: Victim, clean: Vectors, seed: int) -> tuple[Floats, Floats | None]:
-    """What the victim releases for each vector on average, and the covariance around that."""
-    rows = clean.astype(np.float64)
-    if victim is None:
-        return rows, None
-    dim = rows.shape[1]
-    if isinstance(victim, Mechanism) and victim.additive and victim.output_dim(dim) == dim:
-        return rows, victim.noise_covariance(dim)
-    release = fresh_releases(victim, seed)
+def moments(release: Release | None, clean: Vectors, seed: int) -> tuple[Floats, Floats | None]:
+    """What is released for each vector on average, and the covariance around that."""
+    if release is None:
+        return clean.astype(np.float64), None
+    mechanism, dim = release.mechanism, clean.shape[1]
+    if mechanism.additive and not release.normalise and release.output_dim(dim) == dim:
+        noise, matrix = mechanism.noise_covariance(dim), release.filter_matrix
+        return release.expected(clean), noise if matrix is None else matrix @ noise @ matrix.T
+    fresh = release.fresh(seed)
     copies = max(4, math.ceil(_SIMULATED / len(clean)))
     total, outer = np.zeros(()), np.zeros(())
     for _ in range(copies):
-        drawn = release(clean).astype(np.float64)
+        drawn = fresh(clean).astype(np.float64)
         total, outer = total + drawn, outer + drawn.T @ drawn
     mean = np.asarray(total / copies)
     return mean, (outer - copies * mean.T @ mean) / ((copies - 1) * len(clean))

@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.attacks.base import Control, OnStep, fresh_releases
-from sfumato.attacks.likelihood import Victim
 from sfumato.attacks.perceptron import Perceptron, Schedule, train
 from sfumato.attacks.reader import TokenReader, platt
-from sfumato.attacks.scores import ranked, top_share
 from sfumato.attacks.vocabulary import Vocabulary
 from sfumato.concepts.duplicates import near_duplicates, split
+from sfumato.metrics.leakage import count_leaked
+from sfumato.metrics.ranking import ranked
+from sfumato.release import Release
 from sfumato.types import Vectors
 
 _DRAWS = 2
@@ -34,14 +35,14 @@ class Lesson:
         held: NDArray[np.bool_],
         tested: Vectors,
         kept: NDArray[np.bool_],
-        victim: Victim,
+        release: Release | None,
         seed: int,
     ) -> None:
         self.vocabulary, self.clean, self.held = vocabulary, clean, held
-        self.tested, self.true, self.victim, self.seed = tested, kept, victim, seed
-        release = fresh_releases(victim, seed)
+        self.tested, self.true, self.release, self.seed = tested, kept, release, seed
+        fresh = fresh_releases(release, seed)
         # More than one draw, so that the calibration does not hang on one.
-        self.noisy = np.concatenate([release(tested) for _ in range(_DRAWS)])
+        self.noisy = np.concatenate([fresh(tested) for _ in range(_DRAWS)])
         self.kept = np.tile(kept, (_DRAWS, 1))
 
     def without_noise(self) -> Lesson:
@@ -57,7 +58,7 @@ class Lesson:
             tuple(member.rescaled(slope, shift) for member in members),
             leakage=self.leakage(mean),
         )
-        if self.victim is None:
+        if self.release is None:
             rows = self.true.any(axis=1)
             clean = made.logits(self.tested[rows])
             made.control = Control("leakage", self._share(clean, self.true[rows]), int(rows.sum()))
@@ -70,7 +71,7 @@ class Lesson:
     def _share(self, logits: NDArray[np.floating[Any]], kept: NDArray[np.bool_]) -> float:
         terms = np.array(self.vocabulary.terms, object)
         truth = [list(terms[row]) for row in kept]
-        return top_share(truth, ranked(logits, list(terms), kept.sum(axis=1).tolist())).value
+        return count_leaked(truth, ranked(logits, list(terms), kept.sum(axis=1).tolist())).rate
 
 
 def split_texts(
@@ -102,7 +103,7 @@ def train_all(jobs: Sequence[Job], on_step: OnStep | None) -> list[Perceptron]:
     """Train networks, each in a thread of its own: two side by side, or on a device one after another."""
     total, done = sum(job.schedule.epochs for job in jobs), [0] * len(jobs)
     # Made here: a seed's warning cannot be silenced in one thread alone.
-    releases = [fresh_releases(job.lesson.victim, job.seed + 1) for job in jobs]
+    releases = [fresh_releases(job.lesson.release, job.seed + 1) for job in jobs]
 
     def work(number: int) -> Perceptron:
         job = jobs[number]

@@ -19,14 +19,13 @@ from sfumato import artifacts
 from sfumato.arrays import as_vectors
 from sfumato.artifacts import PathLike
 from sfumato.attacks.base import Attack, Control, Inverter, OnStep, Recovered, checked
-from sfumato.attacks.likelihood import Victim, checked_pair, likelihood
-from sfumato.attacks.scores import Figure, mean, random_order, ranks, top
 from sfumato.attacks.victim import pack_texts, pack_victim, unpack_texts, unpack_victim
 from sfumato.errors import ArtifactError, InputError
-from sfumato.mechanisms import Mechanism
+from sfumato.metrics.intervals import Figure, mean
+from sfumato.metrics.ranking import random_order, ranks, top
 from sfumato.numbers import whole_number
-from sfumato.protector import Protector
 from sfumato.randomness import generator
+from sfumato.release import AS_IT_IS, Release, Releasing, as_release
 from sfumato.types import Floats, Vectors
 
 _CELLS = 1 << 21
@@ -61,7 +60,7 @@ class Linkage(Attack):
         self,
         texts: Sequence[str],
         vectors: Any,
-        mechanism: Mechanism | Protector | None = None,
+        mechanism: Releasing | None = None,
         *,
         on_step: OnStep | None = None,
     ) -> Linker:
@@ -69,7 +68,7 @@ class Linkage(Attack):
         known, clean = checked(texts, vectors)
         if not known:
             raise InputError("Linkage needs at least one known text. Found none.")
-        made = Linker(known, clean, mechanism, self.listed, self.seed)
+        made = Linker(known, clean, as_release(mechanism), self.listed, self.seed)
         rows = generator(self.seed).permutation(len(known))[:_CONTROL_ROWS]
         found = Linker(known, clean, None, 1, self.seed).rank_of(clean[rows], rows)
         made.control = Control("top-1", float((found == 0).mean()), len(rows))
@@ -84,17 +83,18 @@ class Linker(Inverter):
     kind = "linkage-attack"
 
     def __init__(
-        self, texts: list[str], clean: Vectors, victim: Victim, listed: int = 10, seed: int = 0
+        self, texts: list[str], clean: Vectors, release: Release | None, listed: int = 10, seed: int = 0
     ) -> None:
-        self.texts, self.clean, self.victim = texts, clean, victim
+        self.texts, self.clean, self.release = texts, clean, release
         self.listed, self.seed = min(listed, len(texts)), seed
 
     def _tables(self, vectors: Any) -> Iterator[tuple[int, Floats]]:
         """Yield the first row of a block and its `(rows, known)` log posteriors."""
         released = as_vectors(vectors).astype(np.float64)
         inputs = self.clean.astype(np.float64)
-        checked_pair(released, inputs, self.victim)
-        weigh = likelihood(self.victim, inputs.shape[1], seed=self.seed)
+        release = self.release or AS_IT_IS
+        release.check_pair(released, inputs)
+        weigh = release.likelihood(inputs.shape[1], seed=self.seed)
         height = max(1, _CELLS // len(inputs))
         for start in range(0, len(released), height):
             scores = weigh(released[start : start + height], inputs)
@@ -139,7 +139,7 @@ class Linker(Inverter):
 
     def save(self, path: PathLike) -> str:
         """Write known texts, their vectors and what is known of the victim."""
-        victim, arrays = pack_victim(self.victim)
+        victim, arrays = pack_victim(self.release)
         control = None if self.control is None else [self.control.value, self.control.rows]
         config = {"listed": self.listed, "seed": self.seed, "victim": victim, "control": control}
         return artifacts.save(
@@ -153,8 +153,8 @@ class Linker(Inverter):
         config, tensors = artifact.config, artifact.tensors
         try:
             texts, clean = checked(unpack_texts(tensors), np.array(tensors["clean"]))
-            victim = unpack_victim(config["victim"], tensors)
-            made = cls(texts, clean, victim, int(config["listed"]), int(config["seed"]))
+            release = unpack_victim(config["victim"], tensors)[0]
+            made = cls(texts, clean, release, int(config["listed"]), int(config["seed"]))
             if config["control"] is not None:
                 made.control = Control("top-1", float(config["control"][0]), int(config["control"][1]))
         except (KeyError, TypeError, IndexError) as error:

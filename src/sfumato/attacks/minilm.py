@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from sfumato.attacks.base import Attack, OnStep, checked, fresh_releases, held_back
+from sfumato.attacks.base import Attack, OnStep, checked, entrance_of, held_back
 from sfumato.attacks.hf_training import seeded
 from sfumato.attacks.placed import rows_on
 from sfumato.attacks.search import Search
@@ -20,10 +20,9 @@ from sfumato.attacks.writing import Pupil
 from sfumato.devices import chosen_device
 from sfumato.embedders import load_embedder
 from sfumato.errors import InputError
-from sfumato.mechanisms import Mechanism
 from sfumato.numbers import finite_number, whole_number
-from sfumato.protector import Protector
 from sfumato.randomness import generator
+from sfumato.release import Release, Releasing, as_release
 from sfumato.types import Vectors
 
 PACKAGE = "sfumato_minilm_inverter"
@@ -82,7 +81,7 @@ class ReadyMade(Attack):
         self,
         texts: Sequence[str] = (),
         vectors: Any = None,
-        mechanism: Mechanism | Protector | None = None,
+        mechanism: Releasing | None = None,
         *,
         on_step: OnStep | None = None,
     ) -> TextReader:
@@ -109,11 +108,13 @@ class ReadyMade(Attack):
                 )
             _, test = held_back(len(known), self.held_back, self.seed)
             reader.measure([known[row] for row in test], clean[test], 50)
-        if mechanism is not None:
-            reader.victim = mechanism
-            reader.ratio = told_ratio(mechanism, reader.dim)
+        release = as_release(mechanism)
+        if release is not None:
+            reader.release, reader.ratio = release, told_ratio(release, reader.dim)
+            if reader.embedder is not None:
+                reader.embedder = entrance_of(mechanism, reader.embedder)
             if self.epochs and clean is not None:
-                self._practise(reader, known, clean, mechanism, on_step)
+                self._practise(reader, known, clean, release, on_step)
         return reader
 
     def _practise(
@@ -121,26 +122,25 @@ class ReadyMade(Attack):
         reader: TextReader,
         texts: list[str],
         clean: Vectors,
-        mechanism: Mechanism | Protector,
+        release: Release,
         on_step: OnStep | None,
     ) -> None:
         training, _ = held_back(len(texts), self.held_back, self.seed)
-        release = fresh_releases(mechanism, self.seed)
+        fresh = release.fresh(self.seed)
         device = chosen_device(self.device)
         rows = rows_on(clean[training], device)
         tokens = reader.pieces.encode([texts[row] for row in training], reader.network.sizes.longest)
         with seeded(self.seed, device):
             trainer = Trainer(reader.network, rate=self.rate, pad=reader.pieces.pad)
             pupil = Pupil(reader.network, trainer, self.batch)
-            lessons = pupil.texts(tokens, lambda: release(rows), reader.pieces.pad, reader.ratio)
+            lessons = pupil.texts(tokens, lambda: fresh(rows), reader.pieces.pad, reader.ratio)
             pupil.teach(lessons, self.epochs, generator(self.seed), "practising on releases", on_step)
 
 
-def told_ratio(mechanism: Mechanism | Protector, dim: int) -> float:
+def told_ratio(release: Release, dim: int) -> float:
     """The noise ratio the reader is told; it was taught ratios up to 1.3, alike in all directions."""
-    bare = mechanism if isinstance(mechanism, Mechanism) else mechanism.mechanism
     try:
-        return float(np.clip(bare.noise_ratio(dim), 0.0, 1.3))
+        return float(np.clip(release.mechanism.noise_ratio(dim), 0.0, 1.3))
     except InputError:
         return 0.0
 

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.arrays import as_vectors
-from sfumato.attacks.likelihood import ROUNDING
 from sfumato.errors import InputError
+from sfumato.likelihood import ROUNDING
 from sfumato.randomness import generator
 
 # Guesses share no stream with whatever made the texts from the same seed.

@@ -14,7 +14,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.attacks.base import Release
 from sfumato.errors import ArtifactError
 from sfumato.randomness import generator
 from sfumato.types import Floats
@@ -105,7 +104,7 @@ class Schedule:
 def train(
     clean: Any,
     held: NDArray[np.bool_],
-    release: Release,
+    release: Callable[[Any], Any],
     schedule: Schedule,
     seed: int,
     on_epoch: Callable[[int], object],

@@ -15,8 +15,8 @@ from sfumato.arrays import as_vectors
 from sfumato.artifacts import PathLike
 from sfumato.attacks.base import Control, Inverter, Recovered
 from sfumato.attacks.perceptron import Perceptron
-from sfumato.attacks.scores import ranked
 from sfumato.errors import ArtifactError, VectorError
+from sfumato.metrics.ranking import ranked
 from sfumato.types import Floats
 
 LISTED = 10

@@ -13,9 +13,12 @@ from sfumato.artifacts import PathLike
 from sfumato.attacks import ATTACKS
 from sfumato.attacks.base import Attack, Inverter, OnStep, Recovered
 from sfumato.attacks.scene import Scene, Stage, attack_clean, stage
-from sfumato.attacks.scores import Figure, confidence, leaked, ranked, share, text_figures, top_share
 from sfumato.concepts.concept import Concept
 from sfumato.errors import InputError, ParameterError
+from sfumato.metrics.intervals import Figure, share
+from sfumato.metrics.leakage import confidence_figure, leakage_figure
+from sfumato.metrics.ranking import ranked
+from sfumato.metrics.reconstruction import text_figures
 
 
 def settings_of(kind: type[Attack]) -> list[str]:
@@ -79,7 +82,11 @@ def figures_of(
     if kind.reads == "row":
         return _row_figures(recovered, rows, texts, known)
     found = text_figures(texts, rows)
-    return found if concept is None else [*found, leaked([concept.terms_in(text) for text in texts], rows)]
+    return (
+        found
+        if concept is None
+        else [*found, leakage_figure([concept.terms_in(text) for text in texts], rows)]
+    )
 
 
 def _term_figures(recovered: Recovered, texts: Sequence[str], concept: Concept | None) -> list[Figure]:
@@ -93,10 +100,10 @@ def _term_figures(recovered: Recovered, texts: Sequence[str], concept: Concept |
     listed = [recovered.rows[row] for row in rows]
     all_ranked = ranked(probabilities[rows], vocabulary, counts)
     guesses = [
-        list(own[:count]) if len(own) >= count else more
+        own if len(own) >= count else more
         for own, more, count in zip(listed, all_ranked, counts, strict=True)
     ]
-    return [top_share(truth, guesses), confidence(truth, probabilities[rows], vocabulary)]
+    return [leakage_figure(truth, guesses), confidence_figure(truth, probabilities[rows], vocabulary)]
 
 
 def _row_figures(

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,11 +24,10 @@ from numpy.typing import NDArray
 
 from sfumato.attacks.base import Attack, Inverter, OnStep, Recovered
 from sfumato.attacks.lesson import split_texts
-from sfumato.attacks.likelihood import Victim, embeds_neutral
 from sfumato.errors import InputError
-from sfumato.mechanisms import Mechanism
 from sfumato.protector import Protector
 from sfumato.randomness import InsecureSeedWarning, Source, generator
+from sfumato.release import Release, Releasing
 from sfumato.types import Vectors
 
 _VICTIM_SEED = 7_919_000_003
@@ -44,13 +43,21 @@ class Scene:
     vectors: Any = None
     """Their clean vectors, where these need not be made."""
     released: Any = None
-    """Vectors released by somebody else, a row a text; without them the victim releases the texts."""
-    victim: Victim = None
+    """Vectors released by somebody else, a row a text; without them the texts are released here."""
+    release: Release | None = None
+    """What vectors are released through, where there is no protector."""
+    protector: Protector | None = None
+    """What texts and vectors are released through."""
     embedder: Any = None
     own_texts: list[str] | None = None
     """The attacker's own."""
     own_vectors: Any = None
     seed: int = 0
+
+    @property
+    def victim(self) -> Releasing | None:
+        """All that the attacker knows of what texts and vectors go through."""
+        return self.release if self.protector is None else self.protector.without_accounting()
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +66,7 @@ class Stage:
 
     learned: list[str]
     learned_vectors: Vectors
-    victim: Victim
+    victim: Releasing | None
     attacked: Vectors
     rows: NDArray[np.intp]
     """Which rows of the scene are attacked."""
@@ -75,8 +82,8 @@ def _encode(scene: Scene, texts: Sequence[str]) -> Vectors:
 
 def _entering(scene: Scene, texts: Sequence[str]) -> tuple[Vectors, NDArray[np.bool_] | None]:
     """The vectors that enter the mechanism, and which texts hold a concept."""
-    if isinstance(scene.victim, Protector) and scene.embedder is not None:
-        ready = replace(scene.victim, embedder=scene.embedder).prepare(texts)
+    if scene.protector is not None and scene.embedder is not None:
+        ready = scene.protector.entrance(scene.embedder).prepare(texts)
         return ready.vectors, ready.matched
     return _encode(scene, texts), None
 
@@ -85,12 +92,10 @@ def _release(scene: Scene, entering: Vectors, matched: NDArray[np.bool_] | None)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", InsecureSeedWarning)  # these releases leave nothing behind
         source = Source.seeded(scene.seed + _VICTIM_SEED)
-    if isinstance(scene.victim, Mechanism):
-        return scene.victim.privatize(entering, source)
-    if scene.victim is None:
-        return entering
-    bare = replace(scene.victim, secret=None, ledger=None)
-    return bare.protect(entering, matched=matched, rng=source)
+    if scene.protector is not None:
+        return scene.protector.without_accounting().protect(entering, matched=matched, rng=source)
+    released: Vectors = entering if scene.release is None else scene.release(entering, source)
+    return released
 
 
 def stage(scene: Scene, attack: Attack, *, loaded: bool = False) -> Stage:
@@ -110,7 +115,7 @@ def stage(scene: Scene, attack: Attack, *, loaded: bool = False) -> Stage:
             f"There must be one text a vector. Found {len(scene.texts)} texts and {len(attacked)} vectors."
         )
     everything = np.arange(len(attacked))
-    plain = not embeds_neutral(scene.victim)
+    plain = scene.protector is None or not scene.protector.embeds_neutral
     if loaded or attack.needs == "nothing":
         empty = np.zeros((0, attacked.shape[1]), np.float32)
         return Stage([], empty, scene.victim, attacked, everything, learned_clean=True)

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from sfumato.attacks.base import Attack, Embeds, OnStep, checked, fresh_releases, held_back
+from sfumato.attacks.base import Attack, Embeds, OnStep, checked, entrance_of, fresh_releases, held_back
 from sfumato.attacks.hf_models import Local, find_model, load_tokenizer, load_weights
 from sfumato.attacks.hf_pieces import Pieces, padded
 from sfumato.attacks.hf_reader import T5Reader
@@ -24,9 +24,8 @@ from sfumato.attacks.placed import rows_on
 from sfumato.devices import chosen_device
 from sfumato.embedders import load_embedder
 from sfumato.errors import InputError, ParameterError
-from sfumato.mechanisms import Mechanism
 from sfumato.numbers import finite_number, whole_number
-from sfumato.protector import Protector
+from sfumato.release import Releasing, as_release
 from sfumato.types import Vectors
 
 __all__ = ["T5Corrector", "T5Reader"]
@@ -89,7 +88,7 @@ class T5Corrector(Attack):
         self,
         texts: Sequence[str],
         vectors: Any,
-        mechanism: Mechanism | Protector | None = None,
+        mechanism: Releasing | None = None,
         *,
         on_step: OnStep | None = None,
     ) -> T5Reader:
@@ -97,7 +96,7 @@ class T5Corrector(Attack):
         known, clean = checked(texts, vectors)
         if len(known) < 2:
             raise InputError(f"There must be at least two texts to learn from. Found {len(known)}.")
-        encoder = self._encoder(mechanism)
+        encoder, release = self._encoder(mechanism), as_release(mechanism)
         local, device = find_model(self.model), chosen_device(self.device)
         training, test = held_back(len(known), self.held_back, self.seed)
         pieces = Pieces.of(load_tokenizer(local))
@@ -105,30 +104,28 @@ class T5Corrector(Attack):
         lesson = _Lesson(
             pieces.rows(own, self.longest),
             rows_on(clean[training], device),
-            fresh_releases(mechanism, self.seed),
+            fresh_releases(release, self.seed),
             device,
         )
         with seeded(self.seed, device):
             first = self._network(local, lesson, corrects=False)
             self._train(first, lesson, progress(on_step, "hypothesiser"))
-            made = T5Reader(first, None, pieces, encoder, mechanism, longest=self.longest)
+            made = T5Reader(first, None, pieces, encoder, release, longest=self.longest)
             if self.steps:
                 second = self._network(local, lesson, corrects=True)
                 guesses = made.guesses(lesson.release(lesson.clean))
                 lesson = replace(lesson, guesses=guesses, guessed=made.embed(pieces.decode(guesses)))
                 self._train(second, lesson, progress(on_step, "corrector"))
-                made = T5Reader(first, second, pieces, encoder, mechanism, longest=self.longest)
+                made = T5Reader(first, second, pieces, encoder, release, longest=self.longest)
         made.steps, made.beam = self.steps, self.beam
         made.measure([known[row] for row in test], clean[test])
         return made
 
-    def _encoder(self, mechanism: Mechanism | Protector | None) -> Embeds | None:
-        if isinstance(self.embedder, str):
-            return load_embedder(self.embedder)
-        if self.embedder is not None:
-            return self.embedder
-        if isinstance(mechanism, Protector) and mechanism.embedder is not None:
-            return mechanism.encoder
+    def _encoder(self, mechanism: Releasing | None) -> Embeds | None:
+        named = load_embedder(self.embedder) if isinstance(self.embedder, str) else self.embedder
+        found = entrance_of(mechanism, named)
+        if found is not None:
+            return found
         if self.steps or self.beam > 1:
             raise ParameterError(
                 "`embedder` must be the victim's encoder: guesses are embedded to correct them. Found none. "

@@ -13,21 +13,21 @@ from torch import Tensor
 from sfumato import artifacts
 from sfumato.arrays import as_vectors
 from sfumato.artifacts import PathLike
-from sfumato.attacks import placed
 from sfumato.attacks.base import Control, Embeds, Inverter, Recovered
 from sfumato.attacks.generate import Specials
-from sfumato.attacks.hf_reader import without_noise
 from sfumato.attacks.hf_training import autocast
-from sfumato.attacks.likelihood import Victim, inputs_of
 from sfumato.attacks.network import Network, Sizes
 from sfumato.attacks.quantise import Arrays, pack, unpack
-from sfumato.attacks.scores import token_f1
 from sfumato.attacks.search import Search, Searcher, hypothesis
 from sfumato.attacks.victim import pack_victim, unpack_victim
 from sfumato.attacks.wordpieces import Wordpieces
 from sfumato.devices import chosen_device
 from sfumato.embedders import load_embedder
 from sfumato.errors import ArtifactError, InputError
+from sfumato.gpu.filtering import unit_rows
+from sfumato.metrics.reconstruction import token_f1
+from sfumato.preparing import Entrance
+from sfumato.release import AS_IT_IS, Release
 from sfumato.types import Vectors
 
 GREEDY = Search(steps=0, beam=1, first=1)
@@ -43,7 +43,7 @@ class TextReader(Inverter):
         network: writes.
         pieces: what it writes with.
         embedder: the victim's encoder; only a search needs it.
-        victim: what it releases through, so that candidates are compared with what it would release.
+        release: what the victim's vectors go through, so that candidates are compared with that.
         search: how hard to look; the default writes one text and looks no further.
         ratio: the noise ratio the vectors hold, for a network that was taught what it means.
         seed: of the samples a search draws.
@@ -57,13 +57,13 @@ class TextReader(Inverter):
         pieces: Wordpieces,
         *,
         embedder: Embeds | None = None,
-        victim: Victim = None,
+        release: Release | None = None,
         search: Search = GREEDY,
         ratio: float = 0.0,
         seed: int = 0,
     ) -> None:
         self.network, self.pieces = network.eval(), pieces
-        self.embedder, self.victim = embedder, victim
+        self.embedder, self.release = embedder, release
         self.search, self.ratio, self.seed = search, ratio, seed
 
     @property
@@ -111,8 +111,9 @@ class TextReader(Inverter):
         """The unit vectors that the victim would release for these texts, were it not for the noise."""
         texts = self.pieces.decode(tokens.cpu().numpy())
         # An encoder may refuse an empty text, and none is the right one.
-        vectors = inputs_of(self.victim, self.embedder, [text or "." for text in texts])
-        return torch.from_numpy(unit(without_noise(self.victim, vectors))).to(tokens.device)
+        inputs = Entrance.of(self.embedder).embed([text or "." for text in texts])
+        vectors = (self.release or AS_IT_IS).expected(inputs).astype(np.float32)
+        return torch.from_numpy(unit(vectors)).to(tokens.device)
 
     def measure(self, texts: Sequence[str], clean: Vectors, rows: int = _CONTROL_ROWS) -> None:
         """Set the control: token F1 on clean vectors of texts that were held back."""
@@ -124,7 +125,7 @@ class TextReader(Inverter):
 
     def save(self, path: PathLike, *, packed: bool = False) -> str:
         """Write the network, whole or in four bits, with all it needs to read again."""
-        victim, arrays = pack_victim(self.victim)
+        victim, arrays = pack_victim(self.release, self.embedder)
         config: dict[str, Any] = {
             "sizes": self.network.describe(),
             "search": asdict(self.search),
@@ -156,11 +157,12 @@ class TextReader(Inverter):
             restore(network, weights, packed=bool(config["packed"]))
             if embedder is None and config["embedder"] is not None:
                 embedder = load_embedder(config["embedder"], allow_remote=())
+            release, embedder = unpack_victim(config["victim"], tensors, embedder)
             made = cls(
                 network.to(chosen_device(device)),
                 Wordpieces.from_json(tensors["pieces"].tobytes().decode()),
                 embedder=embedder,
-                victim=unpack_victim(config["victim"], tensors),
+                release=release,
                 search=Search(**config["search"]),
                 ratio=float(config["ratio"]),
                 seed=int(config["seed"]),
@@ -175,7 +177,7 @@ class TextReader(Inverter):
 def unit(rows: Vectors) -> Vectors:
     """Rows of length one; of a tensor, a tensor."""
     if isinstance(rows, Tensor):
-        return placed.unit(rows)  # type: ignore[no-any-return]
+        return unit_rows(rows)  # type: ignore[no-any-return]
     found: Vectors = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), np.float32(1e-12))
     return found
 

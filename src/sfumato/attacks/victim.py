@@ -3,51 +3,57 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato import artifacts
-from sfumato.attacks.likelihood import Victim
+from sfumato.attacks.base import Embeds
+from sfumato.concepts.concept import Concept
+from sfumato.concepts.neutral import MOST_COPIES
 from sfumato.errors import ArtifactError
-from sfumato.mechanisms import Mechanism
-from sfumato.protector import Protector
-from sfumato.saving import KIND, load_protector, save_protector
+from sfumato.numbers import whole_number
+from sfumato.preparing import Entrance
+from sfumato.release import Release
+from sfumato.saving import pack_release, unpack_release
 
 Tensors = dict[str, NDArray[Any]]
 _PREFIX = "victim."
 
 
-def pack_victim(victim: Victim) -> tuple[dict[str, Any] | None, Tensors]:
-    """What has to be saved to make the victim again: settings for `config.json`, and arrays."""
-    if victim is None:
+def pack_victim(release: Release | None, embedder: Any = None) -> tuple[dict[str, Any] | None, Tensors]:
+    """What has to be saved to make the release again, and what becomes of texts before it.
+
+    The encoder itself is kept by whoever needs it.
+    """
+    if release is None:
         return None, {}
-    bare = isinstance(victim, Mechanism)
-    whole = Protector(victim, normalise=False, neutral=0) if isinstance(victim, Mechanism) else victim
-    with TemporaryDirectory() as folder:
-        save_protector(replace(whole, secret=None, ledger=None), Path(folder) / "victim")
-        artifact = artifacts.load(Path(folder) / "victim", KIND)
-    arrays = {_PREFIX + name: np.array(values) for name, values in artifact.tensors.items()}
-    return {"bare": bare, "protector": artifact.config}, arrays
+    config, tensors = pack_release(release)
+    texts = Entrance.of(embedder)
+    config |= {
+        "concepts": [concept.to_dict() for concept in texts.concepts],
+        "neutral": texts.neutral,
+        "learned": {"source": release.mechanism.learned_from or "unknown"},
+    }
+    return config, {_PREFIX + name: np.array(values) for name, values in tensors.items()}
 
 
-def unpack_victim(config: dict[str, Any] | None, tensors: Tensors) -> Victim:
-    """Make a packed victim again, with every check that loading a protector has."""
+def unpack_victim(
+    config: dict[str, Any] | None, tensors: Tensors, embedder: Embeds | None = None
+) -> tuple[Release | None, Embeds | None]:
+    """Make a packed release again with every check that loading a protector has, and its entrance."""
     if config is None:
-        return None
+        return None, embedder
+    kept = config.get("protector", config)  # version 0.1 kept a whole protector
     arrays = {
         name.removeprefix(_PREFIX): np.array(values)
         for name, values in tensors.items()
         if name.startswith(_PREFIX)
     }
-    with TemporaryDirectory() as folder:
-        artifacts.save(Path(folder) / "victim", KIND, config["protector"], arrays)
-        whole = load_protector(Path(folder) / "victim")
-    return whole.mechanism if config["bare"] else whole
+    release = unpack_release(kept, arrays, str(kept["learned"].get("source", "unknown")))
+    concepts = tuple(Concept.from_dict(each) for each in kept["concepts"])
+    entrance = Entrance(embedder, concepts, whole_number(kept["neutral"], "neutral", 0, MOST_COPIES))
+    return release, entrance if embedder is not None and entrance.hides else embedder
 
 
 def pack_texts(texts: Sequence[str]) -> Tensors:

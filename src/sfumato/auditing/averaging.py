@@ -10,7 +10,7 @@ from sfumato.auditing.material import Material
 from sfumato.auditing.reading import Scale
 from sfumato.auditing.rows import AttackRow, LeftOut, row_of
 from sfumato.auditing.target import Target
-from sfumato.evaluation.privacy import count_leaked
+from sfumato.metrics.leakage import count_leaked
 
 _LESSONS = 3
 """Means of releases, each of other noise, that the attacker learns from for each of his texts."""

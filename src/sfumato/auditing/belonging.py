@@ -9,7 +9,7 @@ from scipy.stats import binomtest
 
 from sfumato.auditing.material import Material
 from sfumato.auditing.verdict import percent
-from sfumato.evaluation.cosines import unit_rows
+from sfumato.metrics.similarity import unit_rows
 from sfumato.randomness import generator
 from sfumato.types import Floats, Rows, Vectors
 

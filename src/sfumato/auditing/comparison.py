@@ -15,9 +15,9 @@ from sfumato.auditing.target import DefenceTarget
 from sfumato.auditing.utility import Yardstick
 from sfumato.errors import InputError
 from sfumato.evaluation.baselines import BASELINES, Sample
-from sfumato.evaluation.bootstrap import Interval
 from sfumato.evaluation.defence import Defence
-from sfumato.evaluation.utility import Utility
+from sfumato.metrics.intervals import Interval
+from sfumato.metrics.utility import Utility
 
 MATCHED = 0.95
 """Share of clean utility at which defences are compared."""

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sfumato.evaluation.bootstrap import Interval, Resampling, percentile_interval, resampled_sums
-from sfumato.evaluation.privacy import Hits, pool
+from sfumato.metrics.intervals import Interval, Resampling, percentile_interval, resampled_sums
+from sfumato.metrics.leakage import Hits, pool
 
 MARGIN = 0.05
 """Share of the sensitive terms by which the control has to lie above floor and prior, with confidence."""

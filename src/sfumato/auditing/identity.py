@@ -6,13 +6,14 @@ import numpy as np
 
 from sfumato.attacks.bits import Bits
 from sfumato.attacks.linkage import Linkage
-from sfumato.attacks.scores import share
 from sfumato.auditing.material import Material
 from sfumato.auditing.rows import AttackRow, LeftOut, row_of
 from sfumato.auditing.settings import Suite
-from sfumato.auditing.target import DefenceTarget, FixedTarget, Target, Victim
-from sfumato.evaluation.privacy import Hits
+from sfumato.auditing.target import DefenceTarget, FixedTarget, Target
+from sfumato.metrics.intervals import share
+from sfumato.metrics.leakage import Hits
 from sfumato.randomness import generator
+from sfumato.release import Releasing
 from sfumato.types import Rows, Vectors
 
 LINKAGE = "Which of the known texts is this vector of?"
@@ -88,9 +89,9 @@ def _positions(material: Material, rows: Rows) -> Rows:
     return np.array([place[row] for row in rows.tolist()], np.intp)
 
 
-def _entering(material: Material, target: Target) -> tuple[Vectors, Victim]:
+def _entering(material: Material, target: Target) -> tuple[Vectors, Releasing | None]:
     if isinstance(target, DefenceTarget):
-        return target.entering, target.defence.mechanism
+        return target.entering, target.defence.victim
     if isinstance(target, FixedTarget) and target.vectors.shape != material.clean.shape:
         raise LeftOut("the vectors have another dimension than clean ones, and nobody says why")
     return material.clean, None

@@ -10,10 +10,11 @@ from sfumato.attacks.informed import Informed
 from sfumato.auditing.material import Material
 from sfumato.auditing.rows import AttackRow, LeftOut, row_of
 from sfumato.auditing.settings import Suite
-from sfumato.auditing.target import FixedTarget, Target, Victim
+from sfumato.auditing.target import FixedTarget, Target
 from sfumato.concepts.concept import Concept
-from sfumato.evaluation.privacy import Hits, count_leaked, count_prior
+from sfumato.metrics.leakage import Hits, count_leaked, count_prior
 from sfumato.randomness import generator
+from sfumato.release import Releasing
 from sfumato.types import Rows, Vectors
 
 NAME = "informed"
@@ -40,7 +41,7 @@ def informed_row(material: Material, target: Target, suite: Suite, *, counts: bo
         concept=Concept.from_terms(material.concept.name, terms), embedder=material.embedder, seed=seed
     )
 
-    def hits(victim: Victim, entering: Vectors, releases: list[Vectors]) -> list[Hits]:
+    def hits(victim: Releasing | None, entering: Vectors, releases: list[Vectors]) -> list[Hits]:
         reader = attack.fit(texts, entering, victim)
         return [count_leaked(truth, reader.recover(release).rows) for release in releases]
 

@@ -17,9 +17,10 @@ from sfumato.concepts.concept import Concept
 from sfumato.concepts.labelled import Labelled
 from sfumato.concepts.pairs import Pairs, build_pairs
 from sfumato.errors import InputError
-from sfumato.evaluation.bootstrap import Resampling
-from sfumato.evaluation.privacy import Hits, count_prior
-from sfumato.protector import RowSpans
+from sfumato.metrics.intervals import Resampling
+from sfumato.metrics.leakage import Hits, count_prior
+from sfumato.metrics.similarity import pair_cosines
+from sfumato.preparing import RowSpans
 from sfumato.randomness import generator
 from sfumato.types import Rows, Vectors
 
@@ -196,10 +197,8 @@ def _clean(texts: list[str], pool: list[int], given: Any, embedder: Once | None)
 
 
 def _same_encoder(given: Vectors, made: Vectors) -> None:
-    if given.shape == made.shape:
-        lengths = np.linalg.norm(given, axis=1) * np.linalg.norm(made, axis=1)
-        if (np.vecdot(given, made) >= _ALIKE * lengths).all():
-            return
+    if given.shape == made.shape and (pair_cosines(given, made) >= _ALIKE).all():
+        return
     raise InputError(
         f"The clean vectors must be those of the encoder. Found others, of dimension {given.shape[1]} "
         f"where it gives {made.shape[1]}. Name the encoder they came from, or none."

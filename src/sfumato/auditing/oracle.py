@@ -7,10 +7,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binomtest
 
 from sfumato.attacks.oracle import name_by_asking
-from sfumato.attacks.scores import Figure
 from sfumato.auditing.control import MARGIN
 from sfumato.auditing.informed import asked_of, candidates
 from sfumato.auditing.material import Material
@@ -20,6 +18,7 @@ from sfumato.auditing.settings import Suite
 from sfumato.auditing.verdict import percent
 from sfumato.concepts.concept import Concept
 from sfumato.concepts.swaps import written_like
+from sfumato.metrics.intervals import Figure, exact_share
 from sfumato.protector import Protector
 
 NAME = "oracle"
@@ -98,8 +97,8 @@ def oracle_row(
     clean = name_by_asking(encoder.embed, encoder.embed(texts), sentences, seed=seed) == truth
     hits = name_by_asking(asked_for.embed, asked_for.embed(texts), sentences, seed=seed) == truth
     covered = _covered(asked_for, concept, texts)
-    found = Oracle(len(names), _exact(hits), _some(hits[covered]), _some(hits[~covered]))
-    return _row(found, _exact(clean)), found
+    found = Oracle(len(names), _named(hits), _some(hits[covered]), _some(hits[~covered]))
+    return _row(found, _named(clean)), found
 
 
 def _able(material: Material, protector: Protector | None) -> tuple[Once, Protector]:
@@ -176,11 +175,8 @@ def _covered(protector: Protector, concept: Concept, texts: list[str]) -> NDArra
 
 
 def _some(hits: NDArray[np.bool_]) -> Figure | None:
-    return _exact(hits) if len(hits) else None
+    return _named(hits) if len(hits) else None
 
 
-def _exact(hits: NDArray[np.bool_]) -> Figure:
-    """A share with the exact interval of Clopper and Pearson (1934)."""
-    right, count = int(hits.sum()), len(hits)
-    ends = binomtest(right, count).proportion_ci(method="exact")
-    return Figure("named", right / count, float(ends.low), float(ends.high), count)
+def _named(hits: NDArray[np.bool_]) -> Figure:
+    return exact_share("named", int(hits.sum()), len(hits))

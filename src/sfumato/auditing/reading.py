@@ -12,15 +12,16 @@ from sfumato.attacks.running import make_attack, settings_of
 from sfumato.auditing.material import Material
 from sfumato.auditing.rows import LeftOut
 from sfumato.auditing.settings import Suite
-from sfumato.auditing.target import Target, Victim
-from sfumato.evaluation.leakage import Leakage, measure_leakage
-from sfumato.evaluation.privacy import Hits, count_leaked
+from sfumato.auditing.target import Target
+from sfumato.metrics.excess import Leakage, measure_leakage
+from sfumato.metrics.leakage import Hits, count_leaked
+from sfumato.release import Releasing
 from sfumato.types import Vectors
 
 Guesses = Sequence[str] | Sequence[Sequence[str]]
 """A text a row, or terms with the likeliest first."""
 Read = Callable[[Vectors], Guesses]
-Fit = Callable[[Sequence[str], Vectors, Victim, "Embeds | None", int], Read]
+Fit = Callable[[Sequence[str], Vectors, Releasing | None, "Embeds | None", int], Read]
 """Texts of the attacker's own, their vectors, the victim, its encoder if it may be queried, and a seed."""
 Tell = Callable[[str, float], object]
 """What is going on, and which share of it is done."""
@@ -68,7 +69,7 @@ def tokens(suite: Suite, material: Material, on_step: Tell | None = None) -> Ins
     """The token classifier: a network, a linear one and their mean; what leaks most on held-back texts."""
 
     def fit(
-        texts: Sequence[str], vectors: Vectors, victim: Victim, embedder: Embeds | None, seed: int
+        texts: Sequence[str], vectors: Vectors, victim: Releasing | None, embedder: Embeds | None, seed: int
     ) -> Read:
         from sfumato.attacks.classifier import TokenClassifier, best_of
 
@@ -94,7 +95,7 @@ def named(name: str, material: Material, on_step: Tell | None = None) -> Instrum
         raise LeftOut("it asks the encoder, and there is none")
 
     def fit(
-        texts: Sequence[str], vectors: Vectors, victim: Victim, embedder: Embeds | None, seed: int
+        texts: Sequence[str], vectors: Vectors, victim: Releasing | None, embedder: Embeds | None, seed: int
     ) -> Read:
         # Asking the encoder is part of such an attack, whatever else the attacker may release.
         offered = {"seed": seed, "embedder": material.embedder, "vocabulary": material.vocabulary}

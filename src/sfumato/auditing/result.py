@@ -9,7 +9,7 @@ from sfumato.auditing.comparison import BaselineRow, matched, plain_utility
 from sfumato.auditing.oracle import Oracle
 from sfumato.auditing.rows import AttackRow
 from sfumato.auditing.verdict import Outcome, Verdict
-from sfumato.evaluation.utility import Utility
+from sfumato.metrics.utility import Utility
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

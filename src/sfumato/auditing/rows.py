@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from sfumato.auditing.control import above
-from sfumato.evaluation.bootstrap import Interval, Resampling
-from sfumato.evaluation.leakage import measure_leakage
-from sfumato.evaluation.privacy import Hits
+from sfumato.metrics.excess import measure_leakage
+from sfumato.metrics.intervals import Interval, Resampling
+from sfumato.metrics.leakage import Hits
 
 Reads = Literal["terms", "text", "row"]
 Floor = Literal["removed", "chance"]

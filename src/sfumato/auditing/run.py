@@ -27,7 +27,8 @@ from sfumato.concepts.concept import Concept
 from sfumato.embedders.base import Embedder
 from sfumato.errors import InputError
 from sfumato.mechanisms.base import one_blas_thread
-from sfumato.protector import Protector, RowSpans
+from sfumato.preparing import RowSpans
+from sfumato.protector import Protector
 
 
 def audit(

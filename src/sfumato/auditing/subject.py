@@ -20,7 +20,8 @@ from sfumato.embedders.base import Embedder, OnBatch
 from sfumato.embedders.texts import checked_texts
 from sfumato.errors import InputError
 from sfumato.evaluation.defence import Defence
-from sfumato.protector import Protector, RowSpans
+from sfumato.preparing import RowSpans
+from sfumato.protector import Protector
 from sfumato.types import Vectors
 
 Gold = Searches | ScoredPairs

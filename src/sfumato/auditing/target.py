@@ -6,19 +6,14 @@ import warnings
 from collections.abc import Sequence
 from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
 from sfumato.accounting import Guarantee
 from sfumato.auditing.material import Material
 from sfumato.errors import InputError
 from sfumato.evaluation.defence import Defence
-from sfumato.mechanisms import Mechanism
-from sfumato.protector import Protector, RowSpans
+from sfumato.preparing import RowSpans
 from sfumato.randomness import InsecureSeedWarning, Source
+from sfumato.release import Releasing
 from sfumato.types import Rows, Vectors
-
-Victim = Mechanism | Protector | None
 
 # The victim's noise shares no stream with that of an attacker who counts from the same seed.
 _STREAM = 1 << 50
@@ -34,7 +29,7 @@ class Target(Protocol):
     """Whether the same texts can be released again with other noise."""
     guarantee: Guarantee
 
-    def learning(self, rows: Rows) -> tuple[Vectors, Victim]:
+    def learning(self, rows: Rows) -> tuple[Vectors, Releasing | None]:
         """What an adaptive attacker trains on: vectors of these rows, and what to noise them with."""
 
     def documents(self, draw: int = 0) -> Vectors:
@@ -50,34 +45,24 @@ class DefenceTarget:
     def __init__(self, defence: Defence, material: Material, *, draws: int = 1, seed: int = 0) -> None:
         self.defence, self.material, self.seed = defence, material, seed
         self.label, self.guarantee = defence.label, defence.guarantee
-        inner = defence.mechanism
-        noise = inner.mechanism if isinstance(inner, Protector) else inner
-        self.repeats = noise.noisy
+        self.repeats = defence.mechanism.noisy
         self.draws = draws if self.repeats else 1
-        self.matched: NDArray[np.bool_] | None = None
-        if isinstance(inner, Protector) and inner.concepts and inner.embedder is not None:
-            ready = inner.prepare(material.texts, spans=material.spans)
-            self.entering, self.matched = ready.vectors, ready.matched
-        else:
-            self.entering = defence.prepare(material.texts, material.clean, spans=material.spans, seed=seed)
+        self.entering, self.matched = defence.prepare_rows(
+            material.texts, material.clean, material.spans, seed
+        )
 
-    def learning(self, rows: Rows) -> tuple[Vectors, Victim]:
+    def learning(self, rows: Rows) -> tuple[Vectors, Releasing | None]:
         """Vectors that enter the mechanism, if any; behind a key, releases of texts stored under it."""
         if self.defence.key is not None:
             return self.documents(self.draws)[rows], None
-        inner = self.defence.mechanism
-        bare = isinstance(inner, Mechanism) and inner.unchanged
-        return self.entering[rows], None if bare else inner
+        return self.entering[rows], None if self.defence.through.unchanged else self.defence.victim
 
     def documents(self, draw: int = 0) -> Vectors:
         """One release of the whole pool."""
         with warnings.catch_warnings():  # an audit's own releases protect nobody
             warnings.simplefilter("ignore", InsecureSeedWarning)
             source = Source.seeded(_STREAM + 1000 * self.seed + draw)
-        inner = self.defence.mechanism
-        if isinstance(inner, Protector):
-            return inner.protect(self.entering, matched=self.matched, rng=source)
-        return inner.privatize(self.entering, source)
+        return self.defence.noised(self.entering, self.matched, source)
 
     def others(self, texts: Sequence[str]) -> Vectors:
         """One release of other texts; labelled spans, where the concept needs them, they have none."""
@@ -102,7 +87,7 @@ class FixedTarget:
         self.guarantee = Guarantee("unknown", float("inf"), "none", "none", notes=(note,))
         self._rows = {text: row for row, text in enumerate(material.texts)}
 
-    def learning(self, rows: Rows) -> tuple[Vectors, Victim]:
+    def learning(self, rows: Rows) -> tuple[Vectors, Releasing | None]:
         """The vectors as they are: pairs of a text and its release that leaked."""
         return self.vectors[rows], None
 

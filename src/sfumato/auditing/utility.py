@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from sfumato.auditing.material import Material
 from sfumato.auditing.target import Target
 from sfumato.errors import InputError
-from sfumato.evaluation.cosines import unit_rows
-from sfumato.evaluation.retrieval import Retrieval, retrieve
-from sfumato.evaluation.similarity import sts
-from sfumato.evaluation.utility import Utility, compare_retrieval, compare_sts
+from sfumato.metrics.retrieval import Retrieval, retrieve
+from sfumato.metrics.similarity import sts, unit_rows
+from sfumato.metrics.utility import Utility, compare_retrieval, compare_sts
 from sfumato.randomness import generator
 from sfumato.types import Vectors
 

@@ -8,7 +8,7 @@ from typing import Literal
 
 from sfumato.auditing.control import MARGIN
 from sfumato.auditing.rows import AttackRow
-from sfumato.evaluation.bootstrap import Interval
+from sfumato.metrics.intervals import Interval
 
 Outcome = Literal["pass", "measured", "fail", "refused"]
 EXIT_CODES: dict[Outcome, int] = {"pass": 0, "measured": 0, "fail": 1, "refused": 3}

@@ -121,13 +121,13 @@ def _child(settings: dict[str, Any]) -> dict[str, Any]:
 
 def run(settings: str) -> None:
     """Measure in this process and write the laps to standard output."""
-    from sfumato.text import Budgets, Rewriter, Vocabulary
+    from sfumato.text import Budgets, Rewriter, WordVectors
 
     given = json.loads(settings)
     rng = generator(0)
     names = [f"word{number}" for number in range(given["words"])]
     vectors = rng.standard_normal((given["words"], given["dim"]), np.float32)
-    rewriter = Rewriter(Vocabulary(names, vectors), Budgets(*given["budgets"]))
+    rewriter = Rewriter(WordVectors(names, vectors), Budgets(*given["budgets"]))
     del vectors
     texts = [
         " ".join(names[number] for number in rng.integers(0, len(names), WORDS_A_TEXT))

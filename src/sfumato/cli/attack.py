@@ -16,7 +16,6 @@ from sfumato.artifacts import require_free
 from sfumato.attacks.base import Attack, OnStep
 from sfumato.attacks.running import Outcome, make_attack, run_attack, settings_of
 from sfumato.attacks.scene import Scene
-from sfumato.attacks.scores import Figure
 from sfumato.cli.options import AllowRemoteOption, InputFile, named_concepts, plain_kind
 from sfumato.cli.output import JsonOption, checked_output, console, progress, write_json
 from sfumato.embedders import load_embedder
@@ -24,8 +23,10 @@ from sfumato.errors import InputError
 from sfumato.evaluation.calibrate import scaled
 from sfumato.inputs import read
 from sfumato.mechanisms import Mechanism
+from sfumato.metrics.intervals import Figure
 from sfumato.numbers import whole_number
 from sfumato.protector import Protector
+from sfumato.release import as_release
 from sfumato.saving import load_protector
 
 NAME = "attack"
@@ -262,9 +263,11 @@ def _scene(
 ) -> Scene:
     given = [each for each in (released, rows.vectors) if each is not None]
     encoder = _encoder(made, named, needed=not given or (own is not None and own.vectors is None))
-    victim = made or _mechanism(*noise, given[0].shape[1] if given else encoder.dim)
+    plain = None if made else _mechanism(*noise, given[0].shape[1] if given else encoder.dim)
     vectors = rows.vectors
-    if released is None and victim is None:  # nobody says what these went through: they are read as they are
+    if (
+        released is None and made is None and plain is None
+    ):  # nobody says what these went through: they are read as they are
         released, vectors = vectors, None
     if made is not None and rows.texts is not None and encoder is not None:
         vectors = None  # as `sfumato protect` does, texts are embedded anew
@@ -272,7 +275,8 @@ def _scene(
         texts=rows.texts,
         vectors=vectors,
         released=released,
-        victim=victim,
+        release=as_release(plain),
+        protector=made,
         embedder=encoder,
         own_texts=None if own is None else own.texts,
         own_vectors=None if own is None else own.vectors,

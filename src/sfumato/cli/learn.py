@@ -40,7 +40,7 @@ def _read_all(path: Path, limit: int) -> tuple[list[str], list[list[tuple[int, i
 
 def _show(protector: Protector, out: Path) -> None:
     screen = console()
-    for name, figures in protector.learned["concepts"].items():
+    for name, figures in protector.learned.concepts.items():
         screen.print(
             f"{name}: "
             + ", ".join(
@@ -60,7 +60,7 @@ def _show(protector: Protector, out: Path) -> None:
     screen.print(
         f"in the worst direction of Euclidean distance: epsilon {protector.guarantee.worst_case_l2:.6g}"
     )
-    if loss := protector.learned.get("loss_over_substitutions"):
+    if loss := protector.learned.loss_over_substitutions:
         screen.print(
             f"privacy loss when one term is put for another: median {loss['median']:.3g}, "
             f"95 % {loss['p95']:.3g}, max {loss['max']:.3g}"
@@ -157,6 +157,6 @@ def command(
             "protector": str(out),
             "digest": digest,
             "guarantee": made.guarantee.to_dict(),
-            "learned": made.learned,
+            "learned": made.learned.to_dict(),
         },
     )

@@ -15,6 +15,7 @@ from sfumato.embedders import load_embedder
 from sfumato.errors import InputError
 from sfumato.evaluation.calibrate import Calibrated, calibrate, scaled
 from sfumato.inputs import count, read
+from sfumato.learned import Learned
 from sfumato.numbers import whole_number
 from sfumato.protector import Protector
 from sfumato.reference import absolute_place
@@ -46,7 +47,7 @@ def _plain(
     """A protector that is a mechanism and nothing else."""
     kind: Any = plain_kind(name)
     # Sticky noise depends on the encoder: one noise on two embeddings of a text gives away their difference.
-    learned: dict[str, Any] = {} if embedder is None else {"model_id": load_embedder(embedder).model_id}
+    learned = Learned(model_id=None if embedder is None else load_embedder(embedder).model_id)
     if not kind.noisy:
         if epsilon is not None or ratio is not None:
             raise InputError(f"{name} adds no noise. Leave --epsilon and --noise-ratio out.")
@@ -60,7 +61,7 @@ def _plain(
         return start
     width = _first_vectors(source, start).shape[1]
     made = kind.from_noise_ratio(ratio, dim=width)
-    return replace(start, mechanism=made, learned={**learned, "dim": width})
+    return replace(start, mechanism=made, learned=replace(learned, dim=width))
 
 
 def _choose(
@@ -230,7 +231,7 @@ def command(
     if whole:
         done = [
             _run_folder(
-                source, out, replace(made, secret=None, ledger=None),
+                source, out, made.without_accounting(),
                 secret=absolute_place(place.secret) or None,
                 ledger=absolute_place(place.ledger) or None, ceiling=ceiling,
                 keep_columns=keep_columns or [], id_column=id_column, workers=workers, engine=engine,

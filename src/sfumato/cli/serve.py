@@ -124,7 +124,7 @@ def _make_key(
     tenant: str, keys: Path | None, protector: Path | None, ceiling: float | None,
     allow_remote: list[str] | None,
 ) -> None:  # fmt: skip
-    from sfumato.server.keys import new_key
+    from sfumato.server.tenancy.keys import new_key
 
     if keys is None:
         raise InputError("Say where the key goes: --keys FILE.")
@@ -137,7 +137,7 @@ def _make_key(
 
 
 def _revoke(tenant: str, keys: Path | None) -> None:
-    from sfumato.server.keys import revoke
+    from sfumato.server.tenancy.keys import revoke
 
     if keys is None:
         raise InputError("Say where the keys are: --keys FILE.")
@@ -147,7 +147,7 @@ def _revoke(tenant: str, keys: Path | None) -> None:
 
 
 def _start_anew(tenant: str, state: Path) -> None:
-    from sfumato.server.state import start_anew
+    from sfumato.server.tenancy.state import start_anew
 
     aside = start_anew(state, tenant)
     kept = "" if aside is None else f" The old one is now {aside}."
@@ -157,7 +157,7 @@ def _start_anew(tenant: str, state: Path) -> None:
 def _state(given: Path | None) -> Path:
     """The state folder: as given, else the user's; never a new one beside an old one."""
     from sfumato.server.settings import default_state
-    from sfumato.server.state import OLD_FOLDER
+    from sfumato.server.tenancy.state import OLD_FOLDER
 
     if given is None and (OLD_FOLDER / "secret").exists():
         raise InputError(
@@ -169,9 +169,9 @@ def _state(given: Path | None) -> Path:
 
 def _check(settings: Any) -> None:
     """Refuse in one line what a worker could only refuse with a long one."""
-    from sfumato.server.keys import read_keys
-    from sfumato.server.state import State
-    from sfumato.server.tenants import LOCAL, open_protector
+    from sfumato.server.tenancy.keys import read_keys
+    from sfumato.server.tenancy.state import State
+    from sfumato.server.tenancy.tenants import LOCAL, open_protector
 
     guarantee, ceilings = open_protector(settings, settings.protector).guarantee, {LOCAL: settings.ceiling}
     if settings.keys is not None:
@@ -191,7 +191,7 @@ def _check(settings: Any) -> None:
 def _serve(settings: Any) -> None:
     import uvicorn
 
-    from sfumato.server.logs import start_logging, tell
+    from sfumato.server.http.logs import start_logging, tell
 
     scheme = "http" if settings.tls_cert is None else "https"
     os.environ.update(settings.to_environment())
@@ -206,7 +206,7 @@ def _serve(settings: Any) -> None:
             host=settings.host,
             port=settings.port,
             workers=settings.workers,
-            http="sfumato.server.protocol:PatientProtocol",
+            http="sfumato.server.http.protocol:PatientProtocol",
             ws="none",
             log_config=None,
             access_log=False,

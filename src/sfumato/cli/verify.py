@@ -11,13 +11,13 @@ from sfumato.cli.output import JsonOption, console, progress, write_json
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from sfumato.verification import Row, Verification
+    from sfumato.verification import CheckRow, Verification
 
 NAME = "verify"
 EXAMPLE = "Examples:\n\nsfumato verify\n\nsfumato verify laplace polar --quick --json verify.json"
 
 
-def _loss(rows: list[Row]) -> str:
+def _loss(rows: list[CheckRow]) -> str:
     bounds = [row for row in rows if row.check.startswith("loss")]
     if not bounds:
         return "-"
@@ -25,12 +25,12 @@ def _loss(rows: list[Row]) -> str:
     return f"{worst.value:.2f}/{worst.limit:.2f}"
 
 
-def _law(rows: list[Row]) -> str:
+def _law(rows: list[CheckRow]) -> str:
     p_values = [row.value for row in rows if row.measured.startswith("p =")]
     return f"{min(p_values):.1g} ({len(p_values)})" if p_values else "-"
 
 
-def _bits(rows: list[Row]) -> str:
+def _bits(rows: list[CheckRow]) -> str:
     named = [row.measured.split(",")[0].split(" of ") for row in rows if row.check.startswith("texts")]
     return f"{sum(int(a) for a, _ in named)}/{sum(int(b) for _, b in named)}" if named else "-"
 

@@ -1,15 +1,36 @@
 """Concepts: what to protect, how it is found, and texts with and without it."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from sfumato.concepts.base import Detector, Span
-from sfumato.concepts.catalog import CATALOG, concept_names
-from sfumato.concepts.concept import Concept
-from sfumato.concepts.dictionary import Dictionary
-from sfumato.concepts.evaluate import score_detector
-from sfumato.concepts.labelled import Labelled
-from sfumato.concepts.pairs import Pairs, build_pairs
-from sfumato.concepts.patterns import Patterns
-from sfumato.concepts.union import Union
+from sfumato.lazy import on_first_use
 from sfumato.registry import Entry, Registry
+
+if TYPE_CHECKING:
+    from sfumato.concepts.catalog import CATALOG, concept_names
+    from sfumato.concepts.concept import Concept
+    from sfumato.concepts.dictionary import Dictionary
+    from sfumato.concepts.evaluate import score_detector
+    from sfumato.concepts.labelled import Labelled
+    from sfumato.concepts.pairs import Pairs, build_pairs
+    from sfumato.concepts.patterns import Patterns
+    from sfumato.concepts.union import Union
+
+__getattr__, __dir__ = on_first_use(
+    __name__,
+    {
+        "catalog": "CATALOG concept_names",
+        "concept": "Concept",
+        "dictionary": "Dictionary",
+        "evaluate": "score_detector",
+        "labelled": "Labelled",
+        "pairs": "Pairs build_pairs",
+        "patterns": "Patterns",
+        "union": "Union",
+    },
+)
 
 _HOME = "sfumato.concepts"
 

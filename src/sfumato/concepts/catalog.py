@@ -10,7 +10,7 @@ from sfumato.concepts import lexicons, medical, organisations, people, places, s
 from sfumato.concepts import swaps as swap
 from sfumato.concepts.addresses import Addresses
 from sfumato.concepts.dictionary import Dictionary
-from sfumato.concepts.entry import CatalogEntry, Part
+from sfumato.concepts.entry import CatalogEntry, WayToFind
 from sfumato.concepts.lexicons import Lexicon
 from sfumato.concepts.names import Names
 from sfumato.concepts.patterns import Patterns
@@ -19,8 +19,8 @@ from sfumato.concepts.spacy import Spacy
 from sfumato.errors import ParameterError
 
 
-def _entities(label: str) -> Part:
-    return Part(
+def _entities(label: str) -> WayToFind:
+    return WayToFind(
         f"spaCy ({label})",
         lambda: Spacy(labels=[label]),
         lambda: spacy.best_model() is not None,
@@ -28,8 +28,8 @@ def _entities(label: str) -> Part:
     )
 
 
-def _lexicon(kind: lexicons.Kind, package: str) -> Part:
-    return Part(
+def _lexicon(kind: lexicons.Kind, package: str) -> WayToFind:
+    return WayToFind(
         f"{package} ({kind})",
         lambda: Lexicon(kind),
         lambda: lexicons.installed(kind),
@@ -37,19 +37,19 @@ def _lexicon(kind: lexicons.Kind, package: str) -> Part:
     )
 
 
-def _listed(name: str, label: str, terms: tuple[str, ...], cased: frozenset[str] = frozenset()) -> Part:
-    return Part(name, lambda: Dictionary(terms, label=label, name=name, cased=cased))
+def _listed(name: str, label: str, terms: tuple[str, ...], cased: frozenset[str] = frozenset()) -> WayToFind:
+    return WayToFind(name, lambda: Dictionary(terms, label=label, name=name, cased=cased))
 
 
-def _shapes(label: str, *kinds: str) -> Part:
-    return Part(f"patterns ({', '.join(kinds)})", lambda: Patterns(*kinds, label=label))
+def _shapes(label: str, *kinds: str) -> WayToFind:
+    return WayToFind(f"patterns ({', '.join(kinds)})", lambda: Patterns(*kinds, label=label))
 
 
 _ENTRIES = (
     CatalogEntry(
         "person",
         "names of people, also in their addresses and handles",
-        (_entities("person"), Part("name lists", Names), Part("names in addresses", Addresses)),
+        (_entities("person"), WayToFind("name lists", Names), WayToFind("names in addresses", Addresses)),
         people.NAMES,
         "someone",
         swap.another_person,

@@ -11,7 +11,7 @@ from sfumato.concepts.union import Union
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class WayToFind:
     """One way to find a concept: what it is, how it is made, whether it can be made here."""
 
     name: str
@@ -27,7 +27,7 @@ class CatalogEntry:
 
     name: str
     summary: str
-    parts: tuple[Part, ...]
+    parts: tuple[WayToFind, ...]
     terms: tuple[str, ...]
     placeholder: str
     swap: Swap
@@ -42,6 +42,6 @@ class CatalogEntry:
         """Name the parts that can be made here."""
         return [part.name for part in self.parts if part.ready()]
 
-    def missing(self) -> list[Part]:
+    def missing(self) -> list[WayToFind]:
         """Return the parts whose package is not installed."""
         return [part for part in self.parts if not part.ready()]

@@ -14,7 +14,7 @@ ANY = "any"
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
+class DetectorScore:
     """Precision and recall of one label; a share of nothing is zero."""
 
     right: int
@@ -49,7 +49,7 @@ class DetectorScores:
     texts: int
     seconds: float
     """Processor time, which leaves out what other programs took."""
-    labels: Mapping[str, Score]
+    labels: Mapping[str, DetectorScore]
     """By label; under "any" a labelled span may be touched by a span of whatever label."""
 
     @property
@@ -98,7 +98,7 @@ def _translated(
 
 def _score(
     found: Sequence[Sequence[Span]], gold: Sequence[Sequence[Span]], labels: set[str], by: set[str] | None
-) -> Score:
+) -> DetectorScore:
     """Count matches of these labels; labelled spans may be touched by spans of `by`, or of any label."""
     right = hit = predicted = labelled = 0
     for ours, theirs in zip(found, gold, strict=True):
@@ -109,7 +109,7 @@ def _score(
         labelled += len(wanted)
         right += sum(_touches(span, wanted) for span in claimed)
         hit += sum(_touches(span, touching) for span in wanted)
-    return Score(right, predicted, hit, labelled)
+    return DetectorScore(right, predicted, hit, labelled)
 
 
 def _touches(span: Span, others: Iterable[Span]) -> bool:

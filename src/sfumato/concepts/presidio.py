@@ -43,7 +43,7 @@ ENTITIES: Mapping[str, str] = {
 }
 
 
-class Found(Protocol):
+class PresidioEntity(Protocol):
     """What Presidio returns for each entity."""
 
     entity_type: str
@@ -106,7 +106,7 @@ class Presidio:
         ]
 
 
-def from_results(results: Iterable[Found]) -> list[Span]:
+def from_results(results: Iterable[PresidioEntity]) -> list[Span]:
     """Turn Presidio's results for one text into spans, under the catalog's labels."""
     return [
         Span(result.start, result.end, ENTITIES.get(result.entity_type, result.entity_type.lower()))

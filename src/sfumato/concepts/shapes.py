@@ -63,7 +63,7 @@ _CAPITAL = r"[A-Z][\w'’-]{0,30}"
 _CAPITALS = rf"{_CAPITAL}(?: {_CAPITAL}){{0,3}}(?:,? \d{{1,5}}\b)?"
 
 
-class Shape(NamedTuple):
+class Form(NamedTuple):
     """One expression, and the check that what it found has to pass."""
 
     expression: str
@@ -71,150 +71,150 @@ class Shape(NamedTuple):
 
 
 # From the particular to the general: of two kinds that find the same stretch the first one names it.
-SHAPES: dict[str, tuple[Shape, ...]] = {
-    "email": (Shape(r"(?<![\w.+%-])[\w.+%'-]{1,64}@(?:[\w-]{1,63}\.){1,8}[^\W\d_]{2,24}\b"),),
+SHAPES: dict[str, tuple[Form, ...]] = {
+    "email": (Form(r"(?<![\w.+%-])[\w.+%'-]{1,64}@(?:[\w-]{1,63}\.){1,8}[^\W\d_]{2,24}\b"),),
     "url": (
-        Shape(r"(?i)\b(?:https?://|ftp://|www\.)[^\s<>\"']{1,2000}[\w/]"),
-        Shape(rf"(?i)(?<![\w.@-])(?:[a-z0-9-]{{2,63}}\.){{1,4}}{_DOMAIN}\b(?!@)(?:/[^\s<>\"']{{0,500}}[\w/])?"),
+        Form(r"(?i)\b(?:https?://|ftp://|www\.)[^\s<>\"']{1,2000}[\w/]"),
+        Form(rf"(?i)(?<![\w.@-])(?:[a-z0-9-]{{2,63}}\.){{1,4}}{_DOMAIN}\b(?!@)(?:/[^\s<>\"']{{0,500}}[\w/])?"),
     ),
     "ip": (
-        Shape(r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?![\w]|\.\d)", checks.ip),
-        Shape(r"(?<![\w:.])(?:[0-9A-Fa-f]{0,4}:){2,7}[0-9A-Fa-f]{0,4}(?![\w:])", checks.ip),
+        Form(r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?![\w]|\.\d)", checks.ip),
+        Form(r"(?<![\w:.])(?:[0-9A-Fa-f]{0,4}:){2,7}[0-9A-Fa-f]{0,4}(?![\w:])", checks.ip),
     ),
     "card": (
-        Shape(r"(?<![\w-])(?:\d{13,19}|\d{4}([ -])\d{4,6}\1\d{4,5}(?:\1\d{1,7})?)(?![\w-])", checks.luhn),
+        Form(r"(?<![\w-])(?:\d{13,19}|\d{4}([ -])\d{4,6}\1\d{4,5}(?:\1\d{1,7})?)(?![\w-])", checks.luhn),
     ),
     "iban": (
-        Shape(r"(?i)\b[a-z]{2}\d{2}(?: ?[a-z0-9]{4}){2,7}(?: ?[a-z0-9]{1,3})?\b", checks.iban),
+        Form(r"(?i)\b[a-z]{2}\d{2}(?: ?[a-z0-9]{4}){2,7}(?: ?[a-z0-9]{1,3})?\b", checks.iban),
     ),
-    "ssn": (Shape(r"(?<![\w-])(?!000|666|9)\d{3}([- ])(?!00)\d{2}\1(?!0000)\d{4}(?![\w-])"),),
+    "ssn": (Form(r"(?<![\w-])(?!000|666|9)\d{3}([- ])(?!00)\d{2}\1(?!0000)\d{4}(?![\w-])"),),
     "record": (
-        Shape(
+        Form(
             r"(?i)\b(?:mrn|medical record|patient id|patient|hospital|chart|health card)"
             r"(?: (?:number|no|num|id))?\.? ?[:#] ?#?(?P<x>[a-z]{0,4}-?\d[\da-z-]{2,20})",
             checks.code,
         ),
-        Shape(r"(?i)\bmrn (?P<x>[a-z]{0,4}-?\d[\da-z-]{2,20})", checks.code),
+        Form(r"(?i)\bmrn (?P<x>[a-z]{0,4}-?\d[\da-z-]{2,20})", checks.code),
     ),
     "date": (
-        Shape(
+        Form(
             r"(?<![\w/.-])\d{4}([-/.])\d{1,2}\1\d{1,2}(?:[T ]\d{2}:\d{2}(?::\d{2})?Z?)?(?![\w/-]|\.\d)",
             checks.day,
         ),
-        Shape(r"(?<![\w/.-])\d{1,2}([-/.])\d{1,2}\1(?:\d{4}|\d{2})(?![\w/-]|\.\d)", checks.day),
-        Shape(rf"\b\d{{1,2}}{_NTH}?(?: of|-)?[ -]{_MONTH}(?:,?[ -]\d{{2,4}}\b)?"),
-        Shape(rf"\b{_MONTH}[ -]\d{{1,2}}{_NTH}?(?!\d)(?:,? {_YEAR}\b)?"),
-        Shape(rf"\b{_MONTH}(?: of|,)? {_YEAR}\b"),
-        Shape(rf"\b{_WEEKDAY}\b"),
-        Shape(r"(?<![\w.,$€£#+/-])(?:19\d\d|20[0-4]\d)(?![\w%]|[.,]\d|-\d{3})"),
-        Shape(rf"(?i)\b(?:spring|summer|autumn|fall|winter)(?: of)? {_YEAR}\b"),
-        Shape(rf"(?i)\bin (?:\d{{1,3}}|a|an|{_SPELLED}) (?:day|week|month|year)s?\b"),
-        Shape(r"\b(?:1[89]|20)\d0s\b|'\d0s\b"),
-        Shape(r"(?i)\b(?:today|yesterday|tomorrow|tonight)\b"),
-        Shape(rf"(?i)\b(?:last|next|this) (?:week(?:end)?|month|year|night|{_WEEKDAY})\b"),
-        Shape(rf"(?i)\b(?:\d{{1,3}}|a|{_SPELLED}) (?:day|week|month|year)s? (?:ago|earlier|later)\b"),
+        Form(r"(?<![\w/.-])\d{1,2}([-/.])\d{1,2}\1(?:\d{4}|\d{2})(?![\w/-]|\.\d)", checks.day),
+        Form(rf"\b\d{{1,2}}{_NTH}?(?: of|-)?[ -]{_MONTH}(?:,?[ -]\d{{2,4}}\b)?"),
+        Form(rf"\b{_MONTH}[ -]\d{{1,2}}{_NTH}?(?!\d)(?:,? {_YEAR}\b)?"),
+        Form(rf"\b{_MONTH}(?: of|,)? {_YEAR}\b"),
+        Form(rf"\b{_WEEKDAY}\b"),
+        Form(r"(?<![\w.,$€£#+/-])(?:19\d\d|20[0-4]\d)(?![\w%]|[.,]\d|-\d{3})"),
+        Form(rf"(?i)\b(?:spring|summer|autumn|fall|winter)(?: of)? {_YEAR}\b"),
+        Form(rf"(?i)\bin (?:\d{{1,3}}|a|an|{_SPELLED}) (?:day|week|month|year)s?\b"),
+        Form(r"\b(?:1[89]|20)\d0s\b|'\d0s\b"),
+        Form(r"(?i)\b(?:today|yesterday|tomorrow|tonight)\b"),
+        Form(rf"(?i)\b(?:last|next|this) (?:week(?:end)?|month|year|night|{_WEEKDAY})\b"),
+        Form(rf"(?i)\b(?:\d{{1,3}}|a|{_SPELLED}) (?:day|week|month|year)s? (?:ago|earlier|later)\b"),
     ),
     "time": (
-        Shape(r"(?i)\b\d{1,2}:\d{2}(?::\d{2})?(?: ?[ap]\.?m\b\.?)?"),
-        Shape(r"(?i)\b\d{1,2} ?[ap]\.?m\b"),
+        Form(r"(?i)\b\d{1,2}:\d{2}(?::\d{2})?(?: ?[ap]\.?m\b\.?)?"),
+        Form(r"(?i)\b\d{1,2} ?[ap]\.?m\b"),
     ),
     "age": (
-        Shape(rf"\b(?:\d{{1,3}}|{_SPELLED})[- ]?{_UNIT}s?[- ](?i:old)\b"),
-        Shape(r"(?i)\b\d{1,3} ?(?:y/o|yo|y\.o\.|yrs?)(?!\w)"),
-        Shape(rf"(?i)\b(?:\d{{1,3}}|{_SPELLED})(?= years of age\b)"),
-        Shape(rf"(?i)\b(?:aged?|age of|age is|turned)[: ] ?(?P<x>\d{{1,3}}|{_SPELLED})\b(?!\.\d)"),
-        Shape(
+        Form(rf"\b(?:\d{{1,3}}|{_SPELLED})[- ]?{_UNIT}s?[- ](?i:old)\b"),
+        Form(r"(?i)\b\d{1,3} ?(?:y/o|yo|y\.o\.|yrs?)(?!\w)"),
+        Form(rf"(?i)\b(?:\d{{1,3}}|{_SPELLED})(?= years of age\b)"),
+        Form(rf"(?i)\b(?:aged?|age of|age is|turned)[: ] ?(?P<x>\d{{1,3}}|{_SPELLED})\b(?!\.\d)"),
+        Form(
             r"(?i)\bin (?:his|her|their|my|your) (?:early |mid[- ]|late )?"
             rf"(?P<x>[1-9]0s|teens|{_TENS.replace('ty', 'ties')})\b"
         ),
     ),
     "phone": (
-        Shape(
+        Form(
             rf"(?<![\w+])(?:\+ ?|00)\d{{1,3}}(?:[ ./-]{{0,2}}\(?\d{{1,5}}\)?){{2,6}}{_EXTENSION}",
             checks.phone,
         ),
-        Shape(
+        Form(
             r"(?<![\w.-])(?:0{0,2}1[ .-])?(?:\(\d{3,5}\) ?|\d{3}[ .-])\d{3}[ .-]?\d{4}"
             rf"{_EXTENSION}",
             checks.phone,
         ),
-        Shape(
+        Form(
             r"(?<![\w.-])(?:\(\d{2,5}\)|0\d{1,4})[ -]\d{2,4}[ -]?\d{2,4}(?:[ -]?\d{2,4})?(?!\w|-\d)",
             checks.phone,
         ),
-        Shape(r"(?<![\w.-])\d{2,4}[ -]\d{3}[ -]\d{2,4}(?:[ -]\d{2,4})?(?!\w|-\d)", checks.phone),
-        Shape(r"(?<![\w.-])\d{2}-\d{2}-\d{2}-\d{2}(?:-\d{2})?(?!\w|-\d)", checks.phone),
-        Shape(
+        Form(r"(?<![\w.-])\d{2,4}[ -]\d{3}[ -]\d{2,4}(?:[ -]\d{2,4})?(?!\w|-\d)", checks.phone),
+        Form(r"(?<![\w.-])\d{2}-\d{2}-\d{2}-\d{2}(?:-\d{2})?(?!\w|-\d)", checks.phone),
+        Form(
             r"(?i)\b(?:phone|telephone|tel|mobile|cell|fax|call|whatsapp)(?: number| no)?\.?[:#]?\s?"
             r"(?:me |us )?(?:at |on |is )?(?P<x>[+(]?\d[\d ().-]{5,18}\d)",
             checks.phone,
         ),
     ),
     "handle": (
-        Shape(r"(?<![\w@/.])@[A-Za-z_][\w.]{1,30}\w"),
-        Shape(r"(?i)\buser ?(?:name|id)(?: ?:| is) ?(?P<x>[a-z][\w.-]{2,30}\w)"),
+        Form(r"(?<![\w@/.])@[A-Za-z_][\w.]{1,30}\w"),
+        Form(r"(?i)\buser ?(?:name|id)(?: ?:| is) ?(?P<x>[a-z][\w.-]{2,30}\w)"),
     ),
     "code": (
-        Shape(
+        Form(
             rf"(?i)\b{_ID_WORD}{_ID_NUMBER} ?(?:is |[:#]) ?#?(?P<x>[a-z0-9][a-z0-9/_-]{{2,40}})", checks.code
         ),
-        Shape(rf"(?i)\b{_ID_WORD}{_ID_NUMBER} #?(?P<x>[a-z]{{0,5}}-?\d[a-z0-9/_-]{{3,40}})", checks.code),
-        Shape(r"(?<![\w.,+-])\d{8,24}(?![\w-]|[.,]\d)"),
-        Shape(r"\b[A-Z]{1,6}[-_]?\d{3,20}(?:[-_][A-Z0-9]{1,12}){0,4}\b"),
-        Shape(r"(?<![\w-])[A-Z]{2,6}(?:[-_][A-Z0-9]{1,12}){1,5}\b", checks.code),
-        Shape(r"(?i)\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"),
-        Shape(r"(?i)(?<![\w:-])(?:[0-9a-f]{2}[:-]){5}[0-9a-f]{2}(?![\w:-])"),
+        Form(rf"(?i)\b{_ID_WORD}{_ID_NUMBER} #?(?P<x>[a-z]{{0,5}}-?\d[a-z0-9/_-]{{3,40}})", checks.code),
+        Form(r"(?<![\w.,+-])\d{8,24}(?![\w-]|[.,]\d)"),
+        Form(r"\b[A-Z]{1,6}[-_]?\d{3,20}(?:[-_][A-Z0-9]{1,12}){0,4}\b"),
+        Form(r"(?<![\w-])[A-Z]{2,6}(?:[-_][A-Z0-9]{1,12}){1,5}\b", checks.code),
+        Form(r"(?i)\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"),
+        Form(r"(?i)(?<![\w:-])(?:[0-9a-f]{2}[:-]){5}[0-9a-f]{2}(?![\w:-])"),
     ),
     "address": (
-        Shape(
+        Form(
             rf"\b\d{{1,6}}[A-Za-z]?,? (?:(?:{_CAPITAL}|\d{{1,3}}{_NTH}) ){{1,4}}{_STREET}\b"
             r"(?:,? (?:Apt|Apartment|Suite|Unit|Floor|#)\.? ?[\w-]{1,8})?"
         ),
-        Shape(rf"\b(?:\d{{1,5}},? )?{_ROAD} (?:(?:de|del|du|des|di|da|la|le|el|al) ){{0,2}}{_CAPITALS}"),
-        Shape(rf"(?:\b\d{{1,5}} )?\b[A-Z]\w{{1,30}}{_BUILT_STREET}(?:,? \d{{1,5}})?\b"),
-        Shape(r"\b(?:Apt|Apartment|Suite|Ste|Flat)\.? ?#?\d{1,5}\b"),
-        Shape(r"(?i)\b(?:zip|postal|post)[ -]?(?:code)?: ?(?P<x>[a-z0-9]{3,5}(?:[ -][a-z0-9]{3,4})?)\b"),
-        Shape(rf"(?i)\b\d{{1,6}}[a-z]? (?:(?!{_NOT_STREET}\b)[a-z'.-]{{2,20}} ){{1,3}}{_SMALL_STREET}\b"),
-        Shape(r"(?i)\bP\.? ?O\.? Box \d{1,8}\b"),
-        Shape(r"\b[A-Z]{2} \d{5}(?:-\d{4})?\b"),
-        Shape(r"\b[A-Z]{1,2}\d[A-Z\d]? \d[A-Z]{2}\b"),
+        Form(rf"\b(?:\d{{1,5}},? )?{_ROAD} (?:(?:de|del|du|des|di|da|la|le|el|al) ){{0,2}}{_CAPITALS}"),
+        Form(rf"(?:\b\d{{1,5}} )?\b[A-Z]\w{{1,30}}{_BUILT_STREET}(?:,? \d{{1,5}})?\b"),
+        Form(r"\b(?:Apt|Apartment|Suite|Ste|Flat)\.? ?#?\d{1,5}\b"),
+        Form(r"(?i)\b(?:zip|postal|post)[ -]?(?:code)?: ?(?P<x>[a-z0-9]{3,5}(?:[ -][a-z0-9]{3,4})?)\b"),
+        Form(rf"(?i)\b\d{{1,6}}[a-z]? (?:(?!{_NOT_STREET}\b)[a-z'.-]{{2,20}} ){{1,3}}{_SMALL_STREET}\b"),
+        Form(r"(?i)\bP\.? ?O\.? Box \d{1,8}\b"),
+        Form(r"\b[A-Z]{2} \d{5}(?:-\d{4})?\b"),
+        Form(r"\b[A-Z]{1,2}\d[A-Z\d]? \d[A-Z]{2}\b"),
     ),
     "title": (
-        Shape(
+        Form(
             r"\b(?i:mr|mrs|ms|miss|dr|prof|sir|judge|sgt|capt)\b\.? "
             rf"(?P<x>(?:[A-Z]\.? )?{_CAPITAL}(?: (?:[A-Z]\.|{_CAPITAL})){{0,2}})"
         ),
-        Shape(
+        Form(
             r"\b(?i:name|patient|signed|regards|sincerely|from|to|dear)[:,]\s?"
             rf"(?P<x>{_CAPITAL}(?: (?:[A-Z]\.|{_CAPITAL})){{1,3}})"
         ),
     ),
     "company": (
-        Shape(
+        Form(
             rf"(?<![\w&'’.-])(?:[A-Z][\w&'’.-]{{0,40}} (?:(?:of|&|for|the) )?){{1,5}}{_COMPANY}\b\.?"
         ),
-        Shape(
+        Form(
             r"\b(?:University|Bank|Ministry|Department|Institute|College|Church) of (?:the )?"
             rf"{_CAPITAL}(?: {_CAPITAL})?"
         ),
     ),
-    "weekday": (Shape(rf"\b{_WEEKDAY}\b"), Shape(r"\b(?:Mon|Tues?|Wed|Thurs?|Thu|Fri)\b\.?")),
+    "weekday": (Form(rf"\b{_WEEKDAY}\b"), Form(r"\b(?:Mon|Tues?|Wed|Thurs?|Thu|Fri)\b\.?")),
     "month": (
-        Shape(r"(?i)\b(?:january|february|april|june|july|august|september|october|november|december)\b"),
-        Shape(r"\b(?:March|MARCH|May(?! (?i:I|we|you|he|she|it|they|the|God|be)\b)|MAY)\b"),
-        Shape(rf"(?<=\d )(?:{_MONTH})|\b(?:{_MONTH})(?= \d)"),
+        Form(r"(?i)\b(?:january|february|april|june|july|august|september|october|november|december)\b"),
+        Form(r"\b(?:March|MARCH|May(?! (?i:I|we|you|he|she|it|they|the|God|be)\b)|MAY)\b"),
+        Form(rf"(?<=\d )(?:{_MONTH})|\b(?:{_MONTH})(?= \d)"),
     ),
     "sex": (
-        Shape(r"(?i)\b(?:sex|gender) ?: ?(?P<x>[mf])\b"),
-        Shape(r"(?<=[oO] )[MF]\b|(?<=[oO]ld )[MF]\b"),
+        Form(r"(?i)\b(?:sex|gender) ?: ?(?P<x>[mf])\b"),
+        Form(r"(?<=[oO] )[MF]\b|(?<=[oO]ld )[MF]\b"),
     ),
     "money": (
-        Shape(r"(?i)[$€£¥] ?\d+(?:[.,]\d+)*(?: ?(?:thousand|million|billion|bn|[mk])\b)?"),
-        Shape(r"(?i)(?<![\w.,])\d+(?:[.,]\d+)* ?(?:dollars|euros?|pounds|cents|usd|eur|gbp|chf|pln|zł)\b"),
+        Form(r"(?i)[$€£¥] ?\d+(?:[.,]\d+)*(?: ?(?:thousand|million|billion|bn|[mk])\b)?"),
+        Form(r"(?i)(?<![\w.,])\d+(?:[.,]\d+)* ?(?:dollars|euros?|pounds|cents|usd|eur|gbp|chf|pln|zł)\b"),
     ),
     "number": (
-        Shape(rf"(?<![\w.,])[-+]?\d+(?:[.,]\d+)*{_NTH}?(?!\w|-\w)(?: ?%)?"),
-        Shape(rf"\b{_SPELLED}(?:[ -](?i:hundred|thousand|million|billion))*\b"),
-        Shape(r"(?i)\b(?:hundred|thousand|million|billion|dozen)s?\b|\b(?:first|second|third|fourth|fifth)\b"),
+        Form(rf"(?<![\w.,])[-+]?\d+(?:[.,]\d+)*{_NTH}?(?!\w|-\w)(?: ?%)?"),
+        Form(rf"\b{_SPELLED}(?:[ -](?i:hundred|thousand|million|billion))*\b"),
+        Form(r"(?i)\b(?:hundred|thousand|million|billion|dozen)s?\b|\b(?:first|second|third|fourth|fifth)\b"),
     ),
 }  # fmt: skip

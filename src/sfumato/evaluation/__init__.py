@@ -1,18 +1,17 @@
-"""Is it useful, is it private: plain functions from vectors and texts to figures."""
+"""Defences and baselines in one form; what they are measured by stands in `metrics` and is named here too."""
 
 from sfumato.evaluation.baselines import BASELINES, Baseline, Sample, fit_baselines
-from sfumato.evaluation.bootstrap import Resampling
 from sfumato.evaluation.defence import Defence
-from sfumato.evaluation.leakage import Leakage, excess_leakage, measure_leakage
 from sfumato.evaluation.leaked import Undo, fit_undo
-from sfumato.evaluation.neighbours import neighbours_kept
 from sfumato.evaluation.noise import NoiseFigures, measure_noise
-from sfumato.evaluation.privacy import Hits, count_confidence, count_leaked, count_prior, tradeoff_rate
-from sfumato.evaluation.probe import Classification, classify, probe_accuracy
-from sfumato.evaluation.reconstruction import Reconstruction, score_reconstruction
-from sfumato.evaluation.retrieval import Retrieval, judgements, retrieve
-from sfumato.evaluation.similarity import Similarity, sts
-from sfumato.evaluation.utility import Utility, compare_means, compare_retrieval, compare_sts
+from sfumato.metrics.excess import Leakage, excess_leakage, measure_leakage
+from sfumato.metrics.intervals import Resampling
+from sfumato.metrics.leakage import Hits, count_confidence, count_leaked, count_prior, tradeoff_rate
+from sfumato.metrics.probe import Classification, classify, probe_accuracy
+from sfumato.metrics.reconstruction import Reconstruction, score_reconstruction
+from sfumato.metrics.retrieval import Retrieval, judgements, neighbours_kept, retrieve
+from sfumato.metrics.similarity import Similarity, sts
+from sfumato.metrics.utility import Utility, compare_means, compare_retrieval, compare_sts
 
 __all__ = [
     "BASELINES",

@@ -16,7 +16,7 @@ from sfumato.concepts.concept import Concept
 from sfumato.embedders.base import Embedder
 from sfumato.errors import InputError
 from sfumato.evaluation.defence import Defence
-from sfumato.protector import RowSpans
+from sfumato.preparing import RowSpans
 from sfumato.registry import Entry, Registry
 
 NOISE_RATIOS = (0.7, 1.4, 2.8)

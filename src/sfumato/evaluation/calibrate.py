@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from sfumato.arrays import as_vectors
 from sfumato.errors import ParameterError
-from sfumato.evaluation.neighbours import neighbour_ndcg, neighbours_kept
+from sfumato.metrics.retrieval import neighbour_ndcg, neighbours_kept
+from sfumato.metrics.similarity import pair_cosines
 from sfumato.protector import Protector
 
 ROWS = 2000
@@ -53,13 +54,12 @@ class Keep:
 
 
 def _mean_cosine(clean: Any, released: Any) -> float:
-    a, b = as_vectors(clean).astype(np.float64), as_vectors(released).astype(np.float64)
+    a, b = as_vectors(clean), as_vectors(released)
     if a.shape[1] != b.shape[1]:
         raise ParameterError(
             f"A cosine needs one dimension. Found {a.shape[1]} and {b.shape[1]}. Ask for recall or ndcg."
         )
-    lengths = np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1)
-    return float((np.vecdot(a, b) / np.maximum(lengths, 1e-300)).mean())
+    return float(pair_cosines(a, b).mean())
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,17 +91,10 @@ def calibrate(protector: Protector, vectors: Any, keep: str | Keep) -> Calibrate
     """
     wish = Keep.parse(keep) if isinstance(keep, str) else keep
     clean = as_vectors(vectors)[:ROWS].astype(np.float32)
-    quiet = replace(
-        protector,
-        secret=None,
-        ledger=None,
-        only_matching=False,
-        neutral=0,
-        learned={**protector.learned, "dim": clean.shape[1]},
-    )
+    release, dim = protector.as_release(), clean.shape[1]
 
     def measured(ratio: float) -> float:
-        return wish.measure(clean, scaled(quiet, noise_ratio=ratio).protect(clean))
+        return wish.measure(clean, release.scaled(noise_ratio=ratio, dim=dim)(clean))
 
     low, high = math.log(_SMALLEST_RATIO), math.log(_LARGEST_RATIO)
     if measured(math.exp(low)) < wish.target:
@@ -116,5 +109,6 @@ def calibrate(protector: Protector, vectors: Any, keep: str | Keep) -> Calibrate
         # Ties and measuring error fall towards more noise.
         low, high = (middle, high) if kept_at[middle] >= wish.target else (low, middle)
     ratio = math.exp(low)
-    done = scaled(replace(protector, learned={**protector.learned, "dim": clean.shape[1]}), noise_ratio=ratio)
+    known = replace(protector, learned=replace(protector.learned, dim=dim))
+    done = scaled(known, noise_ratio=ratio)
     return Calibrated(done, wish.metric, wish.target, kept_at.get(low, 1.0), ratio)

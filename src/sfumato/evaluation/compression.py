@@ -8,7 +8,7 @@ import numpy as np
 
 from sfumato.evaluation.baselines import Baseline, Sample
 from sfumato.evaluation.defence import Defence
-from sfumato.evaluation.transform import Transform
+from sfumato.mechanisms.transform import Transform
 from sfumato.types import Floats
 
 

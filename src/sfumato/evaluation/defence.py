@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -17,8 +17,10 @@ from sfumato.errors import InputError, ParameterError
 from sfumato.evaluation.leaked import Undoing
 from sfumato.mechanisms import Identity, Mechanism
 from sfumato.numbers import whole_number
-from sfumato.protector import Protector, RowSpans
+from sfumato.preparing import RowSpans
+from sfumato.protector import Protector
 from sfumato.randomness import InsecureSeedWarning, Source, generator
+from sfumato.release import Release, Releasing, as_release
 from sfumato.types import Vectors
 
 Rewrite = Callable[[Sequence[str], "RowSpans | None", np.random.Generator], list[str]]
@@ -35,7 +37,7 @@ class Defence:
     """One setting of a baseline, or a protector: what it releases, and all that an adaptive attacker needs.
 
     An attacker who knows the defence trains by `attack.fit(texts, defence.prepare(texts, vectors),
-    defence.mechanism)` and reads `defence.release(texts, vectors)`; every call draws fresh noise. Where there
+    defence.victim)` and reads `defence.release(texts, vectors)`; every call draws fresh noise. Where there
     is a `key`, that attacker can have texts of his own protected under it; one who cannot, and only holds
     some leaked pairs, trains on clean vectors and reads `fit_undo(clean, leaked, defence.key)(released)`.
     """
@@ -43,8 +45,10 @@ class Defence:
     name: str
     setting: str = ""
     """Which point of the baseline's grid this is, in words."""
-    mechanism: Mechanism | Protector = field(default_factory=Identity)
+    mechanism: Mechanism = field(default_factory=Identity)
     """What vectors go through."""
+    protector: Protector | None = None
+    """What texts and vectors go through instead, with the same mechanism inside; it counts nothing."""
     rewrite: Rewrite | None = None
     """What texts go through before they are embedded."""
     embedder: Embedder | None = None
@@ -56,13 +60,29 @@ class Defence:
     @classmethod
     def from_protector(cls, protector: Protector, *, name: str = "protector", setting: str = "") -> Defence:
         """The same view of a protector; nothing is spent from its ledger and no sticky noise is made."""
-        quiet = replace(protector, secret=None, ledger=None)
-        return cls(name=name, setting=setting, mechanism=quiet, parameters=quiet.mechanism.parameters())
+        inner = protector.mechanism
+        return cls(
+            name=name,
+            setting=setting,
+            mechanism=inner,
+            protector=protector.without_accounting(),
+            parameters=inner.parameters(),
+        )
+
+    @property
+    def victim(self) -> Releasing:
+        """All that an attacker knows of what texts and vectors go through."""
+        return self.mechanism if self.protector is None else self.protector
+
+    @property
+    def through(self) -> Release:
+        """What happens to vectors."""
+        return as_release(self.victim)
 
     @property
     def guarantee(self) -> Guarantee:
         """What one release promises."""
-        return self.mechanism.guarantee
+        return self.mechanism.guarantee if self.protector is None else self.protector.guarantee
 
     @property
     def label(self) -> str:
@@ -85,7 +105,7 @@ class Defence:
             spans: labelled spans of each text, for concepts defined by a label.
             seed: repeats what a rewriting draws.
         """
-        return self._prepare(texts, vectors, spans, seed)[0]
+        return self.prepare_rows(texts, vectors, spans, seed)[0]
 
     def release(
         self,
@@ -115,9 +135,10 @@ class Defence:
         if mode == "noisy":
             return self._release(texts, vectors, spans, seed, _QUERIES)
         if mode == "filtered":
-            return without_noise(self.mechanism, self.prepare(texts, vectors, spans=spans, seed=seed))
+            ready = self.prepare(texts, vectors, spans=spans, seed=seed)
+            return self.through.expected(ready).astype(np.float32)
         clean = self._clean(texts, vectors)
-        if self.key or self._output_dim(clean.shape[1]) != clean.shape[1]:
+        if self.key or self.mechanism.output_dim(clean.shape[1]) != clean.shape[1]:
             raise ParameterError(
                 f"Clean queries cannot be compared with what {self.name} releases. Use filtered ones."
             )
@@ -126,25 +147,25 @@ class Defence:
     def _release(
         self, texts: Sequence[str], vectors: Any, spans: RowSpans | None, seed: int | None, stream: int
     ) -> Vectors:
-        ready, matched = self._prepare(texts, vectors, spans, seed)
+        ready, matched = self.prepare_rows(texts, vectors, spans, seed)
         source = None
         if seed is not None:
             with warnings.catch_warnings():  # an evaluation protects nobody
                 warnings.simplefilter("ignore", InsecureSeedWarning)
                 source = Source.seeded(whole_number(seed, "seed", 0, 2**60) + stream)
-        if isinstance(self.mechanism, Protector):
-            return self.mechanism.protect(ready, matched=matched, rng=source)
-        return self.mechanism.privatize(ready, source)
+        return self.noised(ready, matched, source)
 
-    def _output_dim(self, dim: int) -> int:
-        inner = self.mechanism.mechanism if isinstance(self.mechanism, Protector) else self.mechanism
-        return inner.output_dim(dim)
+    def noised(self, ready: Vectors, matched: NDArray[np.bool_] | None, source: Source | None) -> Vectors:
+        """One release of what `prepare_rows` gave."""
+        if self.protector is not None:
+            return self.protector.protect(ready, matched=matched, rng=source)
+        return self.mechanism.privatize(ready, source)
 
     def _clean(self, texts: Sequence[str], vectors: Any) -> Vectors:
         if isinstance(texts, str):
             raise InputError("`texts` must be a list of texts. Found a single text.")
         if vectors is None:
-            inner = self.mechanism.encoder if isinstance(self.mechanism, Protector) else self.embedder
+            inner = self.embedder if self.protector is None else self.protector.encoder
             if inner is None:
                 raise InputError(f"{self.name} has no embedder of its own. Give the vectors of the texts.")
             return inner.embed(texts)
@@ -155,12 +176,12 @@ class Defence:
             )
         return array
 
-    def _prepare(
+    def prepare_rows(
         self, texts: Sequence[str], vectors: Any, spans: RowSpans | None, seed: int | None
     ) -> tuple[Vectors, NDArray[np.bool_] | None]:
         """The vectors that enter the mechanism and, for a protector, which rows hold a concept."""
-        inner = self.mechanism
-        if isinstance(inner, Protector) and inner.concepts and (vectors is None or inner.embedder):
+        inner = self.protector
+        if inner is not None and inner.concepts and (vectors is None or inner.embedder):
             ready = inner.prepare(texts, spans=spans)
             return ready.vectors, ready.matched
         clean = self._clean(texts, vectors)
@@ -174,16 +195,3 @@ class Defence:
             clean = clean.copy()
             clean[changed] = self.embedder.embed([written[row] for row in changed])
         return clean, None
-
-
-def without_noise(mechanism: Mechanism | Protector, vectors: Any) -> Vectors:
-    """What a mechanism does to vectors less its noise: a filter, a projection or a plain function."""
-    array = as_vectors(vectors).astype(np.float32)
-    if isinstance(mechanism, Protector):
-        matrix, background = mechanism.filter_matrix(), mechanism.background
-        inner = without_noise(mechanism.mechanism, array)
-        if matrix is None or background is None:
-            return inner
-        filtered = (inner - background.mean) @ matrix.T + background.mean
-        return np.asarray(filtered, np.float32)
-    return mechanism.expected(array).astype(np.float32)

@@ -13,7 +13,7 @@ from sfumato.concepts.concept import surfaces
 from sfumato.errors import InputError
 from sfumato.evaluation.baselines import Baseline, Sample
 from sfumato.evaluation.defence import Defence
-from sfumato.evaluation.transform import Transform
+from sfumato.mechanisms.transform import Transform
 from sfumato.types import Floats
 
 Label = Literal["presence", "terms"]

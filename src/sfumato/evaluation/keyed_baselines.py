@@ -19,7 +19,7 @@ from sfumato.errors import VectorError
 from sfumato.evaluation.baselines import Baseline, Sample
 from sfumato.evaluation.defence import Defence
 from sfumato.evaluation.leaked import Undoing
-from sfumato.evaluation.transform import Function, Transform
+from sfumato.mechanisms.transform import Function, Transform
 from sfumato.randomness import generator
 from sfumato.types import Floats
 

@@ -10,6 +10,7 @@ import numpy as np
 from sfumato.arrays import as_vectors
 from sfumato.errors import VectorError
 from sfumato.mechanisms import Mechanism
+from sfumato.metrics.similarity import pair_cosines
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +31,7 @@ def measure_noise(mechanism: Mechanism, vectors: Any, released: Any) -> NoiseFig
     dim = as_vectors(vectors).shape[1]
     if before.shape != after.shape or not len(before):
         raise VectorError(f"A release must match its vectors. Found shapes {before.shape} and {after.shape}.")
-    lengths = np.linalg.norm(before, axis=1), np.linalg.norm(after, axis=1)
-    cosine = float((np.vecdot(before, after) / np.maximum(lengths[0] * lengths[1], 1e-300)).mean())
+    cosine = float(pair_cosines(before, after).mean())
     if mechanism.additive:
         ratio = float(np.linalg.norm(after - before, axis=1).mean()) / mechanism.max_norm
     else:

@@ -15,10 +15,10 @@ from sfumato.concepts.swaps import pick, written_like
 from sfumato.embedders.base import Embedder
 from sfumato.errors import InputError, ParameterError
 from sfumato.evaluation.baselines import Baseline, Sample
-from sfumato.evaluation.cosines import unit_rows
 from sfumato.evaluation.defence import Defence, Rewrite
-from sfumato.evaluation.privacy import words
-from sfumato.protector import RowSpans
+from sfumato.metrics.leakage import words
+from sfumato.metrics.similarity import unit_rows
+from sfumato.preparing import RowSpans
 
 Edit = Callable[[str, list[Span], np.random.Generator], str]
 """A text, where the concept stands in it and a generator in, the text to embed instead out."""

@@ -61,7 +61,7 @@ class Backend(Protocol):
         """Write turned directions to `out`."""
 
 
-class Plan(Protocol):
+class ReleasePlan(Protocol):
     """Releases a chunk of checked rows."""
 
     @property
@@ -132,7 +132,7 @@ def _coloured(normals: Tensor, triangle: Tensor) -> Tensor:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Turns:
+class TurnPlan:
     """A turn by a random angle towards a uniform tangent direction."""
 
     step: float
@@ -147,7 +147,7 @@ class Turns:
 
 
 @singledispatch
-def make_plan(mechanism: Mechanism, dim: int, device: torch.device) -> Plan:
+def make_plan(mechanism: Mechanism, dim: int, device: torch.device) -> ReleasePlan:
     """Put the parameters of a mechanism for `dim`-dimensional vectors on a device."""
     raise ParameterError(
         f"{mechanism.name} does not run on a device. Use mechanism.privatize, which runs on the CPU."
@@ -171,17 +171,17 @@ def _put(values: Floats, device: torch.device) -> Tensor:
 
 
 @make_plan.register
-def _(mechanism: Laplace, dim: int, device: torch.device) -> Plan:
+def _(mechanism: Laplace, dim: int, device: torch.device) -> ReleasePlan:
     return _adding(mechanism.step(dim), dim, 1.0 / mechanism.epsilon, True, device)
 
 
 @make_plan.register
-def _(mechanism: Gaussian, dim: int, device: torch.device) -> Plan:
+def _(mechanism: Gaussian, dim: int, device: torch.device) -> ReleasePlan:
     return _adding(mechanism.step(dim), dim, mechanism.sigma, False, device)
 
 
 @make_plan.register
-def _(mechanism: Mahalanobis, dim: int, device: torch.device) -> Plan:
+def _(mechanism: Mahalanobis, dim: int, device: torch.device) -> ReleasePlan:
     shape, step, scale = mechanism.shape, mechanism.step(dim), 1.0 / mechanism.epsilon
     if isinstance(shape, Diagonal):
         return _adding(step, dim, scale, True, device, deviations=np.sqrt(shape.variances))
@@ -201,29 +201,29 @@ def _(mechanism: Mahalanobis, dim: int, device: torch.device) -> Plan:
 
 
 @make_plan.register
-def _(mechanism: Projection, dim: int, device: torch.device) -> Plan:
+def _(mechanism: Projection, dim: int, device: torch.device) -> ReleasePlan:
     scale, matrix = mechanism.stretch(dim) / mechanism.epsilon, mechanism.matrix(dim)
     return _adding(mechanism.step(dim), matrix.shape[1], scale, True, device, projection=matrix)
 
 
 @make_plan.register
-def _(mechanism: Polar, dim: int, device: torch.device) -> Plan:
+def _(mechanism: Polar, dim: int, device: torch.device) -> ReleasePlan:
     law = polar_law(mechanism.epsilon, dim)
     longest = 2 * mechanism.max_norm
     placed = turning(law, mechanism.epsilon, True, mechanism.radius_epsilon, longest, device)
-    return Turns(mechanism.step(dim), placed)
+    return TurnPlan(mechanism.step(dim), placed)
 
 
 @make_plan.register
-def _(mechanism: Purkayastha, dim: int, device: torch.device) -> Plan:
+def _(mechanism: Purkayastha, dim: int, device: torch.device) -> ReleasePlan:
     law = purkayastha_law(mechanism.epsilon, dim)
-    return Turns(mechanism.step(dim), turning(law, -mechanism.epsilon, False, None, 0.0, device))
+    return TurnPlan(mechanism.step(dim), turning(law, -mechanism.epsilon, False, None, 0.0, device))
 
 
-_MADE: weakref.WeakKeyDictionary[Mechanism, dict[tuple[int, str], Plan]] = weakref.WeakKeyDictionary()
+_MADE: weakref.WeakKeyDictionary[Mechanism, dict[tuple[int, str], ReleasePlan]] = weakref.WeakKeyDictionary()
 
 
-def plan_of(mechanism: Mechanism, dim: int, device: torch.device) -> Plan:
+def plan_of(mechanism: Mechanism, dim: int, device: torch.device) -> ReleasePlan:
     """The plan of a mechanism, made on first use and kept as long as the mechanism lives."""
     plans = _MADE.setdefault(mechanism, {})
     key = (dim, str(device))

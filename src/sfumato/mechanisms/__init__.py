@@ -1,15 +1,36 @@
 """Mechanisms: vectors in, released vectors out."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sfumato.lazy import on_first_use
 from sfumato.mechanisms.base import Mechanism
-from sfumato.mechanisms.gaussian import Gaussian
-from sfumato.mechanisms.identity import Identity
-from sfumato.mechanisms.laplace import Laplace
-from sfumato.mechanisms.mahalanobis import Mahalanobis
-from sfumato.mechanisms.polar import Polar
-from sfumato.mechanisms.projection import Projection
-from sfumato.mechanisms.purkayastha import Purkayastha
-from sfumato.mechanisms.suppression import Suppression
 from sfumato.registry import Entry, Registry
+
+if TYPE_CHECKING:
+    from sfumato.mechanisms.gaussian import Gaussian
+    from sfumato.mechanisms.identity import Identity
+    from sfumato.mechanisms.laplace import Laplace
+    from sfumato.mechanisms.mahalanobis import Mahalanobis
+    from sfumato.mechanisms.polar import Polar
+    from sfumato.mechanisms.projection import Projection
+    from sfumato.mechanisms.purkayastha import Purkayastha
+    from sfumato.mechanisms.suppression import Suppression
+
+__getattr__, __dir__ = on_first_use(
+    __name__,
+    {
+        "gaussian": "Gaussian",
+        "identity": "Identity",
+        "laplace": "Laplace",
+        "mahalanobis": "Mahalanobis",
+        "polar": "Polar",
+        "projection": "Projection",
+        "purkayastha": "Purkayastha",
+        "suppression": "Suppression",
+    },
+)
 
 _HOME = "sfumato.mechanisms"
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-Interval = tuple[float, float]
+from sfumato.metrics.intervals import Interval
 
 COLOURS = 8
 """How many colours the page has; series beyond that share them, with another dash."""

@@ -143,6 +143,6 @@ def promise(protector: Protector) -> dict[str, Any]:
         "protector": protector.settings_digest(),
         "concepts": [concept.name for concept in protector.concepts],
         "sticky_key_id": None if protector.secret is None else protector.secret.key_id,
-        "encoder": protector.learned.get("model_id"),
-        "learned": protector.learned,
+        "encoder": protector.learned.model_id,
+        "learned": protector.learned.to_dict(),
     }

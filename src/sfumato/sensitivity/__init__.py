@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from sfumato.lazy import on_first_use
 from sfumato.sensitivity.background import Background
 from sfumato.sensitivity.ellipsoid import Ellipsoid, EllipsoidLearner
 from sfumato.sensitivity.mask import Mask
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from sfumato.sensitivity.learned import LearnedMask, MaskReport, MaskSettings
     from sfumato.sensitivity.learner import MaskLearner
 
-# Loaded on first use: the learner needs torch.
-_HOMES = {
-    "LearnedMask": "learned",
-    "MaskLearner": "learner",
-    "MaskReport": "learned",
-    "MaskSettings": "learned",
-    "combine_masks": "combine",
-    "epsilon_for": "combine",
-}
+# The learner needs torch.
+__getattr__, __dir__ = on_first_use(
+    __name__,
+    {
+        "combine": "combine_masks epsilon_for",
+        "learned": "LearnedMask MaskReport MaskSettings",
+        "learner": "MaskLearner",
+    },
+)
 
 __all__ = [
     "Background",
@@ -41,15 +41,3 @@ __all__ = [
     "combine_masks",
     "epsilon_for",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    """Load a name on first use."""
-    if name in _HOMES:
-        return getattr(importlib.import_module(f"sfumato.sensitivity.{_HOMES[name]}"), name)
-    raise AttributeError(f"module 'sfumato.sensitivity' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    """List the public names."""
-    return sorted(__all__)

@@ -17,7 +17,7 @@ SPLIT_FROM = 64
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Layout:
+class PairLayout:
     """How a concept's pairs are cut, which depends on their number alone.
 
     Concepts of one layout are learned together. Since padding is part of it, a concept's products have the
@@ -34,7 +34,7 @@ class Layout:
     """Held-out pairs, padding included."""
 
     @classmethod
-    def of(cls, learning: int, held: int, batch_size: int, *, split: bool = False) -> Layout:
+    def of(cls, learning: int, held: int, batch_size: int, *, split: bool = False) -> PairLayout:
         """Cut `learning` pairs into steps of at most `batch_size`, and round up to four sizes an octave."""
         steps = 2 ** math.ceil(math.log2(max(1.0, learning / batch_size)))
         steps = max(steps, min(STEPS, 2 ** int(math.log2(max(1, learning // 2)))))
@@ -62,7 +62,7 @@ class Batches:
 def cut_batches(
     concepts: Sequence[tuple[Tensor, Tensor]],
     held: Sequence[int],
-    layout: Layout,
+    layout: PairLayout,
     seed: int,
     precision: Any,
     device: Any,

@@ -10,7 +10,7 @@ import numpy as np
 
 from sfumato.arrays import as_vectors
 from sfumato.errors import ParameterError, VectorError
-from sfumato.sensitivity.batches import Layout, cut_batches
+from sfumato.sensitivity.batches import PairLayout, cut_batches
 from sfumato.sensitivity.gates import Tensor, mask_scores, torch
 from sfumato.sensitivity.learned import (
     SMALLEST_SET,
@@ -20,7 +20,7 @@ from sfumato.sensitivity.learned import (
     MaskSettings,
 )
 from sfumato.sensitivity.mask import Mask
-from sfumato.sensitivity.training import Outcome, train
+from sfumato.sensitivity.training import TrainedGates, train
 
 OnEpoch = Callable[[int, int], object]
 """Called with the epochs done and the most there can be, over all concepts, to move a progress bar."""
@@ -86,13 +86,13 @@ class MaskLearner:
     def _held_out(self, pairs: int) -> int:
         return max(2, round(self.settings.held_out * pairs))
 
-    def _layout(self, pairs: int) -> Layout:
+    def _layout(self, pairs: int) -> PairLayout:
         held = self._held_out(pairs)
-        return Layout.of(pairs - held, held, self.settings.batch_size, split=self.device.type == "cpu")
+        return PairLayout.of(pairs - held, held, self.settings.batch_size, split=self.device.type == "cpu")
 
     def _groups(self, concepts: Mapping[str, Pair], dim: int) -> list[list[str]]:
         """Gather concepts of one layout, as many as fit in memory."""
-        layouts: dict[Layout, list[str]] = {}
+        layouts: dict[PairLayout, list[str]] = {}
         for name, (plus, _) in concepts.items():
             layouts.setdefault(self._layout(len(plus)), []).append(name)
         room = _CPU_BYTES
@@ -128,7 +128,7 @@ class MaskLearner:
             for index, name in enumerate(concepts)
         }
 
-    def _report(self, outcome: Outcome, index: int, pairs: int, held: int) -> MaskReport:
+    def _report(self, outcome: TrainedGates, index: int, pairs: int, held: int) -> MaskReport:
         epochs, best = int(outcome.run[index]), int(outcome.best[index])
         lines = [np.array(line) for line in outcome.curves[:epochs, :, index].T]
         for line in lines:

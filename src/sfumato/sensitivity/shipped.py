@@ -1,6 +1,6 @@
 """Backgrounds that come with the package, for users who have little ordinary text of their own.
 
-They hold the mean and covariance of made-up sentences under one encoder each, and `benchmarks/background.py`
+They hold the mean and covariance of made-up sentences under one encoder each; `benchmarks/background.py`
 makes them.
 """
 

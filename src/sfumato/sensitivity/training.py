@@ -32,7 +32,7 @@ _NEAR = 0.01
 
 
 @dataclass(slots=True)
-class Outcome:
+class TrainedGates:
     """What training leaves behind, as numpy arrays in float64."""
 
     log_alpha: np.ndarray[Any, np.dtype[np.float64]]
@@ -198,13 +198,13 @@ def _two_threads(batches: Batches) -> Iterator[ShareOut]:
         torch.set_num_threads(allowed)
 
 
-def train(batches: Batches, settings: MaskSettings, on_epoch: Callable[[], object]) -> Outcome:
+def train(batches: Batches, settings: MaskSettings, on_epoch: Callable[[], object]) -> TrainedGates:
     """Run epochs until every concept has stopped; each keeps the gates of its own best epoch."""
     with _two_threads(batches) as share_out:
         return _train(Training(batches, settings, share_out), settings, on_epoch)
 
 
-def _train(training: Training, settings: MaskSettings, on_epoch: Callable[[], object]) -> Outcome:
+def _train(training: Training, settings: MaskSettings, on_epoch: Callable[[], object]) -> TrainedGates:
     best_gates = training.log_alpha.detach().clone()
     best_score = torch.full_like(training.weight, torch.inf)
     best, run, stale = (torch.zeros_like(best_score, dtype=torch.long) for _ in range(3))
@@ -224,7 +224,7 @@ def _train(training: Training, settings: MaskSettings, on_epoch: Callable[[], ob
         # The one place an epoch waits for the device.
         if not bool(going.any()):
             break
-    return Outcome(
+    return TrainedGates(
         best_gates.double().cpu().numpy(),
         best.cpu().numpy(),
         run.cpu().numpy(),

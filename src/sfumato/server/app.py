@@ -12,14 +12,14 @@ from importlib import import_module
 from typing import Any
 
 from sfumato.errors import MissingPackageError, SfumatoError
-from sfumato.server.engine import Engine
-from sfumato.server.guard import Guard
-from sfumato.server.keys import KeyRing
-from sfumato.server.logs import start_logging, tell
-from sfumato.server.metrics import Metrics
+from sfumato.server.http.guard import Guard
+from sfumato.server.http.logs import start_logging, tell
+from sfumato.server.http.metrics import Metrics
 from sfumato.server.settings import GatewaySettings
-from sfumato.server.shares import Shares
-from sfumato.server.tenants import Tenants
+from sfumato.server.tenancy.keys import KeyRing
+from sfumato.server.tenancy.tenants import Tenants
+from sfumato.server.turns.engine import Engine
+from sfumato.server.turns.shares import Shares
 from sfumato.version import __version__
 
 
@@ -39,7 +39,7 @@ def create_app(settings: GatewaySettings) -> Any:
         fastapi: Any = import_module("fastapi")
     except ModuleNotFoundError:
         raise MissingPackageError("fastapi", "serve", "for the gateway") from None
-    from sfumato.server.protocol import allow_files
+    from sfumato.server.http.protocol import allow_files
     from sfumato.server.routes import add_routes
 
     start_logging()
@@ -76,7 +76,7 @@ def create_app(settings: GatewaySettings) -> Any:
     )
     add_routes(app, gateway)
     if settings.console:
-        from sfumato.server.console import add_console
+        from sfumato.server.console.routes import add_console
 
         add_console(app, gateway)
     return Guard(app, settings, ring, gateway.metrics)

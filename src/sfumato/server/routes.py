@@ -9,12 +9,12 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, StreamingResponse
 from starlette.exceptions import HTTPException
 
-from sfumato.server.answers import BLOCK, written
 from sfumato.server.app import Gateway
-from sfumato.server.engine import Released, release
-from sfumato.server.problems import Problem, problem_of
-from sfumato.server.requests import REQUEST_SCHEMA
-from sfumato.server.work import Work
+from sfumato.server.http.answers import BLOCK, written
+from sfumato.server.http.problems import Problem, problem_of
+from sfumato.server.http.requests import REQUEST_SCHEMA
+from sfumato.server.turns.engine import Reply, release
+from sfumato.server.turns.work import Work
 from sfumato.version import __version__
 
 _ERROR = {
@@ -129,7 +129,7 @@ def add_routes(app: Any, gateway: Gateway) -> None:
     _add_error_shapes(app)
 
 
-def _release(gateway: Gateway, visit: Any, work: Work) -> tuple[Released, str]:
+def _release(gateway: Gateway, visit: Any, work: Work) -> tuple[Reply, str]:
     tenant = gateway.tenants.get(visit.tenant)
     return release(tenant, visit.body, gateway.settings, work), tenant.model
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from uvicorn_worker import UvicornWorker
 
-from sfumato.server.protocol import PatientProtocol
+from sfumato.server.http.protocol import PatientProtocol
 
 
 class GatewayWorker(UvicornWorker):

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.errors import InputError, ParameterError
+from sfumato.metrics.similarity import pair_cosines
 from sfumato.numbers import whole_number
 from sfumato.protector import Protector
 from sfumato.reference import Protected, open_protector
@@ -205,19 +206,14 @@ def _verify(into: Store, found: Survey, work: _Work, mark: str) -> int:
     for name, clean, released in work.sample:
         if name not in vectors:
             continue
-        if _cosine(vectors[name], released) < 0.999:
+        if pair_cosines([vectors[name]], [released])[0] < 0.999:
             raise StoreError(
                 f"{into.label} holds a vector that is not the one released. Run the migration again."
             )
-        same = clean.shape == vectors[name].shape and _cosine(vectors[name], clean) > 1.0 - 1e-9
+        same = clean.shape == vectors[name].shape and pair_cosines([vectors[name]], [clean])[0] > 1.0 - 1e-9
         if same and not work.protector.only_matching:
             raise InputError(
                 f"Vectors in {into.label} are still the clean ones: the protector changes nothing. "
                 "Use one with noise."
             )
     return there
-
-
-def _cosine(one: Vectors, other: Vectors) -> float:
-    a, b = one.astype(np.float64), other.astype(np.float64)
-    return float(a @ b / (np.linalg.norm(a) * np.linalg.norm(b)))

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from sfumato.errors import InputError, ParameterError
-from sfumato.protector import RowSpans
+from sfumato.preparing import RowSpans
 from sfumato.reference import Protected, open_protector
 from sfumato.stores.base import Store
 from sfumato.stores.marks import MARK, mark_of, without_mark

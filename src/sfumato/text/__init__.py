@@ -2,19 +2,19 @@
 
 from sfumato.text.budgets import Budgets, Group
 from sfumato.text.channel import Channel
-from sfumato.text.decoders import DECODERS, Decoder, Exact
+from sfumato.text.decoders import DECODERS, Exact, WordDecoder
 from sfumato.text.groups import GroupMap
 from sfumato.text.importance import EncoderImportance, Importance, WordImportance
 from sfumato.text.promise import Promise
 from sfumato.text.rewriter import Position, Rewriter, Rewritten
-from sfumato.text.vocabulary import VOCABULARIES, Vocabulary, load_vocabulary
+from sfumato.text.vocabulary import VOCABULARIES, WordVectors, load_vocabulary
 
 __all__ = [
     "DECODERS",
     "VOCABULARIES",
     "Budgets",
     "Channel",
-    "Decoder",
+    "WordDecoder",
     "EncoderImportance",
     "Exact",
     "Group",
@@ -24,7 +24,7 @@ __all__ = [
     "Promise",
     "Rewriter",
     "Rewritten",
-    "Vocabulary",
+    "WordVectors",
     "WordImportance",
     "load_vocabulary",
 ]

@@ -13,9 +13,9 @@ from sfumato.errors import ParameterError
 from sfumato.mechanisms import MECHANISMS, Mechanism, Polar
 from sfumato.numbers import whole_number
 from sfumato.randomness import Source, resolve
-from sfumato.text.decoders import DECODERS, Decoder
+from sfumato.text.decoders import DECODERS, WordDecoder
 from sfumato.text.prefixes import Ids
-from sfumato.text.vocabulary import UNKNOWN, Vocabulary
+from sfumato.text.vocabulary import UNKNOWN, WordVectors
 from sfumato.types import Floats
 
 Make = Callable[[float], Mechanism]
@@ -38,7 +38,7 @@ class Channel:
     """
 
     def __init__(
-        self, vocabulary: Vocabulary, mechanism: str | Make = "polar", decoder: str | Decoder = "exact"
+        self, vocabulary: WordVectors, mechanism: str | Make = "polar", decoder: str | WordDecoder = "exact"
     ) -> None:
         self.vocabulary = vocabulary
         self._make = _maker(mechanism) if isinstance(mechanism, str) else mechanism
@@ -125,11 +125,11 @@ class Channel:
         return np.asarray(same[back.reshape(-1)])
 
 
-def _decoder(chosen: str | Decoder, vocabulary: Vocabulary) -> Decoder:
+def _decoder(chosen: str | WordDecoder, vocabulary: WordVectors) -> WordDecoder:
     if not isinstance(chosen, str):
         return chosen
     kind: Any = DECODERS.get(chosen)
-    made: Decoder = kind(vocabulary.vectors)
+    made: WordDecoder = kind(vocabulary.vectors)
     return made
 
 

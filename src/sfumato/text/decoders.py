@@ -28,7 +28,7 @@ _MANY = 4096
 """Leading coordinates are worth making for so many words at least, once so many rows were asked for."""
 
 
-class Decoder(Protocol):
+class WordDecoder(Protocol):
     """Finds the word whose unit vector has the largest cosine with each released row."""
 
     def nearest(self, released: FloatArray, *, threads: int | None = None, hints: Ids | None = None) -> Ids:
@@ -141,7 +141,7 @@ def _parts(rows: int, workers: int) -> int:
     return parts if parts <= 1 else -(-parts // workers) * workers
 
 
-DECODERS: Registry[Decoder] = Registry(
+DECODERS: Registry[WordDecoder] = Registry(
     "decoder",
     [
         Entry("exact", "sfumato.text.decoders:Exact", "the true nearest word, by a blocked matrix product"),

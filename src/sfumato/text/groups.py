@@ -15,7 +15,7 @@ from sfumato.errors import ParameterError
 from sfumato.numbers import finite_number
 from sfumato.text.budgets import Budgets, Group
 from sfumato.text.importance import THRESHOLD, Importance
-from sfumato.text.words import Layout, lay_out
+from sfumato.text.words import TextLayout, lay_out
 from sfumato.types import Floats
 
 
@@ -23,7 +23,7 @@ from sfumato.types import Floats
 class Grouped:
     """A text cut into positions, each with its group."""
 
-    layout: Layout
+    layout: TextLayout
     groups: tuple[Group, ...]
     scores: tuple[float, ...]
     """Cosine to the task, of a span the largest of its words."""
@@ -84,7 +84,7 @@ class GroupMap:
             )
             yield Grouped(layout, groups, tuple(scores.tolist()))
 
-    def _scores(self, layout: Layout, task: str) -> Floats:
+    def _scores(self, layout: TextLayout, task: str) -> Floats:
         if self.importance is None or not task:
             return np.full(len(layout.pieces), -1.0)
         words = [layout.text[piece.start : piece.end].lower() for piece in layout.pieces]

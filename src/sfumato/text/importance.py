@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sfumato.embedders.base import Embedder
 from sfumato.errors import ParameterError
-from sfumato.text.vocabulary import UNKNOWN, Vocabulary
+from sfumato.text.vocabulary import UNKNOWN, WordVectors
 from sfumato.text.words import FUNCTION_WORDS, find_words
 from sfumato.types import Floats
 
@@ -40,7 +40,7 @@ class WordImportance:
             one of its words.
     """
 
-    def __init__(self, vocabulary: Vocabulary, *, pool: Pool = "mean") -> None:
+    def __init__(self, vocabulary: WordVectors, *, pool: Pool = "mean") -> None:
         if pool not in ("mean", "closest"):
             raise ParameterError(f"`pool` must be mean or closest. Found {pool!r:.40}.")
         self.vocabulary, self.pool = vocabulary, pool

@@ -16,7 +16,7 @@ from sfumato.concepts.spans import SpanLike
 from sfumato.errors import InputError, ParameterError
 from sfumato.text.budgets import Budgets, Group
 from sfumato.text.channel import Channel, Make
-from sfumato.text.decoders import Decoder
+from sfumato.text.decoders import WordDecoder
 from sfumato.text.groups import Grouped, GroupMap
 from sfumato.text.importance import THRESHOLD, Importance, WordImportance
 from sfumato.text.pieces import CONTINUES
@@ -31,7 +31,7 @@ from sfumato.text.promise import (
     Promise,
     promise,
 )
-from sfumato.text.vocabulary import UNKNOWN, Vocabulary
+from sfumato.text.vocabulary import UNKNOWN, WordVectors
 from sfumato.text.words import case_of, in_case
 from sfumato.types import Floats
 
@@ -118,7 +118,7 @@ class Rewriter:
 
     def __init__(
         self,
-        vocabulary: Vocabulary,
+        vocabulary: WordVectors,
         budgets: Budgets | None = None,
         *,
         sensitive: Sequence[Concept | Detector] = (),
@@ -126,7 +126,7 @@ class Rewriter:
         threshold: float = THRESHOLD,
         importance: Importance | None = None,
         mechanism: str | Make = "polar",
-        decoder: str | Decoder = "exact",
+        decoder: str | WordDecoder = "exact",
         unknown: Unknown = "blur",
         placeholder: str = PLACEHOLDER,
         keep_case: bool = False,
@@ -142,7 +142,7 @@ class Rewriter:
         self.keep_case = keep_case
 
     @property
-    def vocabulary(self) -> Vocabulary:
+    def vocabulary(self) -> WordVectors:
         """Words and their vectors."""
         return self.channel.vocabulary
 

@@ -23,7 +23,7 @@ from sfumato.files import PathLike
 from sfumato.inputs.lines import lines
 from sfumato.numbers import whole_number
 from sfumato.text.pieces import CONTINUES
-from sfumato.text.vocabulary import Vocabulary, word_rows
+from sfumato.text.vocabulary import WordVectors, word_rows
 from sfumato.text.words import is_word
 
 _MOST_WORDS = 10_000_000
@@ -33,7 +33,7 @@ _SPACES = ("\u2581", "\u0120")
 """How the space before a word is written by SentencePiece and by byte-level BPE."""
 
 
-def from_glove(path: PathLike, *, limit: int | None = 50_000) -> Vocabulary:
+def from_glove(path: PathLike, *, limit: int | None = 50_000) -> WordVectors:
     """Read a GloVe or word2vec text file: a word and its numbers a line, the most frequent first.
 
     Only lines whose word is a word in the sense of this package are taken, in lower case and once.
@@ -52,7 +52,7 @@ def from_glove(path: PathLike, *, limit: int | None = 50_000) -> Vocabulary:
                 break
     if len(words) < 2:
         raise InputError(f"`{file}` has to hold words with their vectors. Found {len(words)}.")
-    return Vocabulary(words, np.stack(rows), name=f"glove:{file.name}")
+    return WordVectors(words, np.stack(rows), name=f"glove:{file.name}")
 
 
 def _glove_lines(file: Path) -> Iterator[tuple[int, str, str]]:
@@ -77,7 +77,7 @@ def _numbers(text: str, wanted: int | None, file: Path, line: int) -> NDArray[np
     return row
 
 
-def from_wordllama(*, limit: int | None = None) -> Vocabulary:
+def from_wordllama(*, limit: int | None = None) -> WordVectors:
     """WordLlama's static vectors of those of its tokens that are whole words."""
     folder = package_folder("wordllama")
     if folder is None:
@@ -87,14 +87,14 @@ def from_wordllama(*, limit: int | None = None) -> Vocabulary:
     return _read(weights, tokenizer, "wordllama", limit, pieces=False)
 
 
-def from_minilm(*, limit: int | None = None, pieces: bool = False) -> Vocabulary:
+def from_minilm(*, limit: int | None = None, pieces: bool = False) -> WordVectors:
     """The input vectors of all-MiniLM-L6-v2: its whole words, or all of its word pieces."""
     folder = model_folder()
     require_published(folder, MINILM_FILES, MINILM_PACKAGE)
     return _read(folder / "model.safetensors", folder / "tokenizer.json", "minilm", limit, pieces)
 
 
-def from_folder(folder: PathLike, *, limit: int | None = None, pieces: bool = False) -> Vocabulary:
+def from_folder(folder: PathLike, *, limit: int | None = None, pieces: bool = False) -> WordVectors:
     """The input vectors of a model folder that holds model.safetensors and tokenizer.json."""
     place = Path(folder)
     for name in ("model.safetensors", "tokenizer.json"):
@@ -105,7 +105,7 @@ def from_folder(folder: PathLike, *, limit: int | None = None, pieces: bool = Fa
     )
 
 
-def _read(weights: Path, tokenizer: Path, name: str, limit: int | None, pieces: bool) -> Vocabulary:
+def _read(weights: Path, tokenizer: Path, name: str, limit: int | None, pieces: bool) -> WordVectors:
     table = _table(weights)
     tokens = _tokens(tokenizer, len(table))
     most = len(tokens) if limit is None else whole_number(limit, "limit", 2, _MOST_WORDS)
@@ -116,7 +116,7 @@ def _read(weights: Path, tokenizer: Path, name: str, limit: int | None, pieces: 
             raise InputError(
                 f"`{tokenizer.name}` has no pieces that are written {CONTINUES}: use whole words."
             )
-        return Vocabulary(
+        return WordVectors(
             [tokens[row] for row in kept], table[kept], name=f"{name}, pieces", continues=continues
         )
     # Where spaces are written, only what follows one is a whole word; elsewhere only what continues none.
@@ -130,7 +130,7 @@ def _read(weights: Path, tokenizer: Path, name: str, limit: int | None, pieces: 
     words, rows = word_rows(shown)
     if len(words) < 2:
         raise InputError(f"`{tokenizer.name}` has to hold whole words. Found {len(words)}.")
-    return Vocabulary(words[:most], table[rows[:most]], name=name)
+    return WordVectors(words[:most], table[rows[:most]], name=name)
 
 
 def _table(weights: Path) -> NDArray[np.float32]:

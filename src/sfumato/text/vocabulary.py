@@ -24,7 +24,7 @@ UNKNOWN = -1
 _FLAT = 1e-6
 
 
-class Vocabulary:
+class WordVectors:
     """Words with unit vectors; a word that is not in it is treated as one public stand-in.
 
     The stand-in is the mean direction of all words. Every unknown word is that one, so that what comes out
@@ -126,16 +126,16 @@ class Vocabulary:
         rows[numbers == UNKNOWN] = self.stand_in
         return rows
 
-    def first(self, count: int) -> Vocabulary:
+    def first(self, count: int) -> WordVectors:
         """Return the vocabulary of the first `count` words."""
         count = whole_number(count, "count", SMALLEST, len(self))
         continues = None if self.continues is None else self.continues[:count]
         scaled = self.vectors[:count] * self.radii[:count, None]
-        return Vocabulary(self.words[:count], scaled, name=self.name, continues=continues)
+        return WordVectors(self.words[:count], scaled, name=self.name, continues=continues)
 
     def __repr__(self) -> str:
         """Where it came from and its size."""
-        return f"Vocabulary({self.name!r}, {len(self)} words, {self.dim} dimensions)"
+        return f"WordVectors({self.name!r}, {len(self)} words, {self.dim} dimensions)"
 
 
 def word_rows(names: Sequence[str]) -> tuple[list[str], list[int]]:
@@ -150,7 +150,7 @@ def word_rows(names: Sequence[str]) -> tuple[list[str], list[int]]:
     return list(best), list(best.values())
 
 
-VOCABULARIES: Registry[Vocabulary] = Registry(
+VOCABULARIES: Registry[WordVectors] = Registry(
     "vocabulary",
     [
         Entry("glove", "sfumato.text.sources:from_glove", "a GloVe text file: glove:FILE"),
@@ -177,7 +177,7 @@ VOCABULARIES: Registry[Vocabulary] = Registry(
 )
 
 
-def load_vocabulary(spec: PathLike, *, limit: int | None = None, pieces: bool = False) -> Vocabulary:
+def load_vocabulary(spec: PathLike, *, limit: int | None = None, pieces: bool = False) -> WordVectors:
     """Return the vocabulary that `spec` names: glove:FILE, wordllama, minilm or encoder:FOLDER.
 
     Args:
@@ -196,5 +196,5 @@ def load_vocabulary(spec: PathLike, *, limit: int | None = None, pieces: bool = 
         if name not in ("minilm", "encoder"):
             raise ParameterError(f"The vocabulary `{name}` has whole words only: leave pieces out.")
         options["pieces"] = True
-    made: Vocabulary = make(rest, **options) if needs else make(**options)
+    made: WordVectors = make(rest, **options) if needs else make(**options)
     return made

@@ -91,7 +91,7 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class TextLayout:
     """A text cut into positions, and what stands between them."""
 
     text: str
@@ -132,7 +132,7 @@ def _apart(last: str, gap: str, string: str) -> str:
     return f"{gap} " if before[-1:].isalnum() and string[:1].isalnum() else gap
 
 
-def lay_out(text: str, sensitive: Iterable[Span] = ()) -> Layout:
+def lay_out(text: str, sensitive: Iterable[Span] = ()) -> TextLayout:
     """Cut a text into the positions to rewrite, given where it is sensitive."""
     words = find_words(text)
     spans = _widened(sensitive, words)
@@ -148,7 +148,7 @@ def lay_out(text: str, sensitive: Iterable[Span] = ()) -> Layout:
             at += 1
         pieces += inside or [Piece(span.start, span.end, number, word=False)]
     pieces += [Piece(*word, -1) for word in words[at:]]
-    return Layout(text, tuple(pieces), tuple(spans))
+    return TextLayout(text, tuple(pieces), tuple(spans))
 
 
 def _widened(sensitive: Iterable[Span], words: Sequence[tuple[int, int]]) -> list[Span]:

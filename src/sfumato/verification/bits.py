@@ -21,7 +21,7 @@ from sfumato.errors import ParameterError, VectorError
 from sfumato.randomness import Source
 from sfumato.verification.cases import COMMON, Case
 from sfumato.verification.neighbours import LOSS, neighbours
-from sfumato.verification.report import Row
+from sfumato.verification.report import CheckRow
 
 Bools = NDArray[np.bool_]
 
@@ -129,7 +129,7 @@ def _attack_p(counts: NDArray[np.int64], truth: NDArray[np.intp]) -> tuple[int, 
 
 def check_bits(
     case: Case, releases: int, candidates: int, source: Source, rng: np.random.Generator
-) -> list[Row]:
+) -> list[CheckRow]:
     """Check the grid of a release, then attack it with candidates that its law cannot tell apart."""
     mechanism, dim = case.mechanism, case.dim
     inputs = neighbours(mechanism, dim, candidates, rng)
@@ -154,7 +154,7 @@ def check_bits(
     ]
 
 
-def check_control(releases: int, candidates: int, rng: np.random.Generator) -> Row:
+def check_control(releases: int, candidates: int, rng: np.random.Generator) -> CheckRow:
     """Attack a plain float32 sum: an attack that fails on this would prove nothing elsewhere."""
     from sfumato.mechanisms import Laplace
 
@@ -165,7 +165,7 @@ def check_control(releases: int, candidates: int, rng: np.random.Generator) -> R
     noise *= rng.gamma(dim, 1 / epsilon, (releases, 1)) / np.linalg.norm(noise, axis=1, keepdims=True)
     released = inputs[truth] + noise.astype(np.float32)
     found = identified(identify(released, inputs), truth)
-    return Row(
+    return CheckRow(
         "float32 sum",
         "control",
         "bits",

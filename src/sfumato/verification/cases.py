@@ -24,7 +24,7 @@ from sfumato.mechanisms.projection import Sensitivity
 from sfumato.randomness import generator
 from sfumato.sensitivity import Dense, Factored, Mask
 from sfumato.types import Floats
-from sfumato.verification.report import ALPHA, Layer, Row
+from sfumato.verification.report import ALPHA, CheckRow, Layer
 
 SMALL = (1, 2, 3)
 """Where the privacy loss can be measured; in hundreds of dimensions even a gross excess is invisible."""
@@ -49,10 +49,12 @@ class Case:
         """Mechanism and variant in one name."""
         return f"{self.mechanism.name}, {self.variant}" if self.variant else self.mechanism.name
 
-    def row(self, check: str, claim: str, measured: str, value: float, limit: float, passed: bool) -> Row:
+    def row(
+        self, check: str, claim: str, measured: str, value: float, limit: float, passed: bool
+    ) -> CheckRow:
         """Make the row of one check of this case."""
         name = self.mechanism.name
-        return Row(
+        return CheckRow(
             name,
             self.variant,
             self.layer,
@@ -65,11 +67,11 @@ class Case:
             bool(passed),
         )
 
-    def p_row(self, check: str, p: float, detail: str = "") -> Row:
+    def p_row(self, check: str, p: float, detail: str = "") -> CheckRow:
         """Make the row of a check that ends in a p-value."""
         return self.row(check, f"p > {ALPHA:g}", f"{detail}p = {p:.2g}", p, ALPHA, p > ALPHA)
 
-    def fact_row(self, check: str, holds: bool) -> Row:
+    def fact_row(self, check: str, holds: bool) -> CheckRow:
         """Make the row of a check that chance has no part in."""
         return self.row(check, "holds", "holds" if holds else "does not hold", float(holds), 1.0, holds)
 

@@ -22,7 +22,7 @@ from sfumato.types import Floats
 from sfumato.verification.cases import Case
 from sfumato.verification.density import TOLERANCE, can_integrate, total_mass
 from sfumato.verification.pivots import resolved
-from sfumato.verification.report import ALPHA, Row
+from sfumato.verification.report import ALPHA, CheckRow
 
 _THRESHOLDS = 200
 _HUGE = 700.0
@@ -152,7 +152,7 @@ def _resolved(mechanism: Mechanism, dim: int) -> bool:
     return bool(resolved(mechanism, dim, np.asarray(widest / seen, np.float64)).all())
 
 
-def check_epsilon(case: Case, count: int, source: Source) -> list[Row]:
+def check_epsilon(case: Case, count: int, source: Source) -> list[CheckRow]:
     """Bound the loss between two inputs from `count` releases of each, and cross-check the density."""
     mechanism, dim = case.mechanism, case.dim
     pair = make_pair(mechanism, dim)

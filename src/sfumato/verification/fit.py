@@ -16,7 +16,7 @@ from sfumato.randomness import Source
 from sfumato.types import Floats
 from sfumato.verification.cases import Case
 from sfumato.verification.pivots import pivots
-from sfumato.verification.report import Row
+from sfumato.verification.report import CheckRow
 
 _PAIR_ROWS = 1500
 _PAIR_DIM = 16
@@ -108,7 +108,7 @@ def unit_vectors(count: int, dim: int, rng: np.random.Generator) -> Floats:
     return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
 
 
-def check_law(case: Case, count: int, source: Source, rng: np.random.Generator) -> list[Row]:
+def check_law(case: Case, count: int, source: Source, rng: np.random.Generator) -> list[CheckRow]:
     """Release `count` vectors, half of them the same one, and compare every pivot with its law."""
     mechanism, dim = case.mechanism, case.dim
     lengths = rng.uniform(0.3, 1.0, (count, 1)) * mechanism.max_norm

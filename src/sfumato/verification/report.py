@@ -17,7 +17,7 @@ CAVEAT = "this can falsify a sampler, it cannot prove one"
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class CheckRow:
     """One check of one mechanism."""
 
     mechanism: str
@@ -50,7 +50,7 @@ class Row:
 class Verification:
     """Every row of one run; it passes when all of them do."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[CheckRow, ...]
     promises: dict[str, str]
     """The metric in which each checked configuration makes its promise, or "no promise"."""
     seconds: float
@@ -64,7 +64,7 @@ class Verification:
         return bool(self.rows) and all(row.passed for row in self.rows)
 
     @property
-    def failures(self) -> tuple[Row, ...]:
+    def failures(self) -> tuple[CheckRow, ...]:
         """The rows that failed."""
         return tuple(row for row in self.rows if not row.passed)
 

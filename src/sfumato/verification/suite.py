@@ -17,7 +17,7 @@ from sfumato.verification.bits import check_bits, check_control
 from sfumato.verification.cases import CASES, Case, cases_of, examples_of
 from sfumato.verification.epsilon import check_epsilon
 from sfumato.verification.fit import check_law
-from sfumato.verification.report import Row, Verification
+from sfumato.verification.report import CheckRow, Verification
 from sfumato.verification.tokens import check_tokens
 
 OnStep = Callable[[int, int, str], None]
@@ -25,7 +25,7 @@ OnStep = Callable[[int, int, str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Sizes:
+class SampleSizes:
     """How many samples each layer takes."""
 
     epsilon: int = 100_000
@@ -43,14 +43,14 @@ class Sizes:
         return self.law_small if dim <= 8 else min(self.law_rows, self.law_numbers // dim)
 
 
-FULL = Sizes()
-QUICK = Sizes(epsilon=20_000, tokens=5_000, law_small=10_000, law_rows=4_000, releases=25)
+FULL = SampleSizes()
+QUICK = SampleSizes(epsilon=20_000, tokens=5_000, law_small=10_000, law_rows=4_000, releases=25)
 
 
-def _plan(names: Sequence[str | Mechanism] | None, quick: bool) -> tuple[list[Case], list[Row]]:
+def _plan(names: Sequence[str | Mechanism] | None, quick: bool) -> tuple[list[Case], list[CheckRow]]:
     """The cases to run, and a failed row for every mechanism that has none."""
     cases: list[Case] = []
-    missing: list[Row] = []
+    missing: list[CheckRow] = []
     for name in MECHANISMS.names() if names is None else names:
         if isinstance(name, Mechanism):
             own, called = cases_of(name), name.name
@@ -61,7 +61,9 @@ def _plan(names: Sequence[str | Mechanism] | None, quick: bool) -> tuple[list[Ca
         cases += own
         if not own:
             missing.append(
-                Row(called, "", "cases", "has cases", 0, "at least 1", "none: not checked", 0.0, 1.0, False)
+                CheckRow(
+                    called, "", "cases", "has cases", 0, "at least 1", "none: not checked", 0.0, 1.0, False
+                )
             )
     return cases, missing
 
@@ -73,7 +75,7 @@ def _promise(guarantee: Guarantee) -> str:
     return guarantee.metric if guarantee.proof == "proved" else f"{guarantee.metric}, {guarantee.proof}"
 
 
-def _check(case: Case, sizes: Sizes, source: Source, rng: np.random.Generator) -> list[Row]:
+def _check(case: Case, sizes: SampleSizes, source: Source, rng: np.random.Generator) -> list[CheckRow]:
     try:
         if case.layer == "epsilon":
             return check_epsilon(case, sizes.epsilon, source)

@@ -20,7 +20,7 @@ from sfumato.randomness import Source, generator
 from sfumato.types import Floats
 from sfumato.verification.cases import Case
 from sfumato.verification.epsilon import loss_bound
-from sfumato.verification.report import ALPHA, Row
+from sfumato.verification.report import ALPHA, CheckRow
 
 WORDS = 24
 _SPACING = 0.25
@@ -77,7 +77,7 @@ def nearest(mechanism: Mechanism, vectors: Floats, source: Source) -> Sample:
     return sample
 
 
-def check_tokens(case: Case, count: int, source: Source) -> list[Row]:
+def check_tokens(case: Case, count: int, source: Source) -> list[CheckRow]:
     """Bound the loss between any two words of a small vocabulary from what came out of each."""
     mechanism = case.mechanism
     vectors = small_vocabulary(case.dim)

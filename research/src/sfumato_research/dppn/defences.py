@@ -10,11 +10,11 @@ import numpy as np
 
 from sfumato.accounting.guarantee import Guarantee
 from sfumato.attacks.base import Embeds
-from sfumato.auditing.target import Victim
 from sfumato.evaluation import Defence
 from sfumato.evaluation.noise_baselines import learn_mask
 from sfumato.mechanisms import MECHANISMS, Mechanism, Suppression
 from sfumato.randomness import Draws, generator
+from sfumato.release import Releasing
 from sfumato.sensitivity import Mask
 from sfumato.types import FloatArray, Floats, Vectors
 from sfumato_research.dppn.printed import CLEAN, TRADE_OFF
@@ -63,7 +63,7 @@ def unaware(on: Rig) -> Attacker:
     learned: dict[int, Read] = {}
 
     def fit(
-        texts: Sequence[str], vectors: Vectors, victim: Victim, embedder: Embeds | None, seed: int
+        texts: Sequence[str], vectors: Vectors, victim: Releasing | None, embedder: Embeds | None, seed: int
     ) -> Read:
         if seed not in learned:
             learned[seed] = inner.fit(texts, vectors, None, embedder, seed)

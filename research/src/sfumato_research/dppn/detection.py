@@ -12,7 +12,7 @@ from sfumato_research.analysis import rank_correlation, top_overlap
 from sfumato_research.dppn.defences import defence, levels, random_mask, unaware
 from sfumato_research.dppn.printed import OVERLAP
 from sfumato_research.sparse.data import rig
-from sfumato_research.studies.base import Cell, Figure, Finding, Outcome, Setting, Table
+from sfumato_research.studies.base import Cell, Finding, Outcome, Picture, Setting, Table
 from sfumato_research.studies.draw import Curve, curves
 from sfumato_research.studies.measured import Measured
 from sfumato_research.studies.rig import Rig
@@ -92,7 +92,7 @@ def figures(setting: Setting) -> Outcome:
 
 def _figure(
     epsilon: int, found: dict[tuple[int, str, float], Measured], shares: tuple[float, ...], plain: Measured
-) -> Figure:
+) -> Picture:
     lines = []
     for kind, label in DETECTED.items():
         cells = [found[epsilon, kind, share].leaked() for share in shares]
@@ -111,10 +111,10 @@ def _figure(
     lines.append(Curve("unprotected", [shares[0], shares[-1]], [clean, clean]))
     title = f"Figure 4. Leakage by share of dimensions suppressed, printed epsilon {epsilon}"
     drawing = curves(lines, title=title, x_label="share of dimensions", y_label="leakage")
-    return Figure(f"dppn-figure4-{epsilon}.svg", drawing, title)
+    return Picture(f"dppn-figure4-{epsilon}.svg", drawing, title)
 
 
-def _overlap(masks: dict[str, Mask]) -> tuple[Table, Figure]:
+def _overlap(masks: dict[str, Mask]) -> tuple[Table, Picture]:
     lines: list[list[Cell | str | float | None]] = []
     for top in _TOPS:
         printed = OVERLAP.get(top)
@@ -148,7 +148,7 @@ def _overlap(masks: dict[str, Mask]) -> tuple[Table, Figure]:
         x_label="share taken as top",
         y_label="in common",
     )
-    return table, Figure("dppn-figure5.svg", drawing, title)
+    return table, Picture("dppn-figure5.svg", drawing, title)
 
 
 def _means(found: dict[tuple[int, str, float], Measured]) -> dict[str, float]:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from sfumato.evaluation.noise_baselines import learn_mask
-from sfumato.evaluation.probe import classify
 from sfumato.mechanisms import Laplace, Mechanism, Suppression
 from sfumato.mechanisms.base import one_blas_thread
+from sfumato.metrics.probe import classify
 from sfumato.randomness import generator
 from sfumato.sensitivity import Mask
 from sfumato.types import Floats
 from sfumato_research.privemb.words import mean_cell, release
 from sfumato_research.sparse.data import rig
-from sfumato_research.studies.base import Cell, Figure, Finding, Outcome, Setting, Table
+from sfumato_research.studies.base import Cell, Finding, Outcome, Picture, Setting, Table
 from sfumato_research.studies.draw import Curve, curves
 
 _RATIOS = (0.5, 1.0, 2.0)
@@ -123,7 +123,7 @@ def _told(mechanism: Mechanism, plus: Floats, minus: Floats, seed: int) -> tuple
     return found[0], found[1]
 
 
-def _picture(kind: str, seed: int) -> Figure:
+def _picture(kind: str, seed: int) -> Picture:
     plus, minus, mask = _clouds(_SHOWN, seed)
     made = _mechanism(kind, 0.5, mask)
     lines = [
@@ -134,7 +134,7 @@ def _picture(kind: str, seed: int) -> Figure:
         lines.append(_points(label, release(made, points, seed + shift)))
     title = f"Figure 3. {'Even noise' if kind == 'isotropic' else 'Suppression'} in a plane"
     drawing = curves(lines, title=title, x_label="first dimension", y_label="second dimension")
-    return Figure(f"dppn-figure3-{kind}.svg", drawing, title)
+    return Picture(f"dppn-figure3-{kind}.svg", drawing, title)
 
 
 def _points(label: str, points: Floats) -> Curve:

@@ -10,7 +10,7 @@ import numpy as np
 from sfumato_research.dppn.defences import NAMES, defence, described, kept, levels, unaware
 from sfumato_research.dppn.printed import CLEAN, METHODS, TRADE_OFF
 from sfumato_research.sparse.data import rig
-from sfumato_research.studies.base import Cell, Figure, Finding, Outcome, Setting, Table
+from sfumato_research.studies.base import Cell, Finding, Outcome, Picture, Setting, Table
 from sfumato_research.studies.draw import Curve, curves
 from sfumato_research.studies.measured import Measured
 from sfumato_research.studies.rig import Rig
@@ -99,7 +99,7 @@ def _table(each: _Swept) -> Table:
     return Table(f"Table 1, {each.name}", columns, lines, note)
 
 
-def _figure(each: _Swept) -> Figure:
+def _figure(each: _Swept) -> Picture:
     lines = []
     for method in METHODS:
         keeps = [each.keeps(epsilon, method) for epsilon in each.ratios]
@@ -108,7 +108,7 @@ def _figure(each: _Swept) -> Figure:
     lines.append(Curve("DPPN, unaware", [each.keeps(epsilon, "dppn") for epsilon in each.ratios], naive))
     title = f"Leakage by utility kept, {each.name}"
     drawing = curves(lines, title=title, x_label="share of clean utility kept", y_label="leakage")
-    return Figure(f"dppn-table1-{each.name}.svg", drawing, title, "Down and to the right is better.")
+    return Picture(f"dppn-table1-{each.name}.svg", drawing, title, "Down and to the right is better.")
 
 
 def _findings(swept: Sequence[_Swept], table: str) -> list[Finding]:

@@ -13,12 +13,13 @@ from sfumato.concepts import Concept, build_pairs
 from sfumato.evaluation import Defence
 from sfumato.mechanisms import Identity
 from sfumato.mechanisms.base import one_blas_thread
+from sfumato.metrics.leakage import named
 from sfumato.randomness import generator
 from sfumato.sensitivity import Mask, MaskLearner, MaskSettings
 from sfumato_research.analysis import top_overlap
 from sfumato_research.dppn.defences import defence, levels, unaware
 from sfumato_research.dppn.printed import SPILL
-from sfumato_research.studies.base import Cell, Figure, Finding, Outcome, Setting, Table
+from sfumato_research.studies.base import Cell, Finding, Outcome, Picture, Setting, Table
 from sfumato_research.studies.data import encoder, sts
 from sfumato_research.studies.readers import Attacker
 from sfumato_research.studies.rig import Rig, effort
@@ -68,7 +69,7 @@ def words(setting: Setting) -> Outcome:
     title = "Figure 6. Masks of single words over the union of their top five dimensions"
     return Outcome(
         [alike, spill],
-        [Figure("dppn-figure6.svg", _heat(learned, groups, title), title)],
+        [Picture("dppn-figure6.svg", _heat(learned, groups, title), title)],
         [finding, *spilled],
     )
 
@@ -201,11 +202,10 @@ def _by_word(on: Rig, made: Defence, attacker: Attacker) -> dict[str, tuple[floa
         for draw in range(target.draws):
             guesses = read(target.documents(draw)[material.attacked]).guesses
             for truth, guess in zip(material.truth, guesses, strict=True):
-                wanted = {word.lower() for word in truth}
-                named = {word.lower() for word in list(guess)[: len(wanted)]}
-                for word in wanted:
+                for parts, hit in named(truth, guess).items():
+                    word = " ".join(parts)
                     found, total = counts.get(word, (0.0, 0.0))
-                    counts[word] = found + (word in named), total + 1
+                    counts[word] = found + hit, total + 1
     return counts
 
 

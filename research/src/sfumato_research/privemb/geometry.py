@@ -23,7 +23,7 @@ from sfumato_research.privemb.words import (
     same_promise,
     trained,
 )
-from sfumato_research.studies.base import Cell, Figure, Finding, Outcome, Setting, Table
+from sfumato_research.studies.base import Cell, Finding, Outcome, Picture, Setting, Table
 from sfumato_research.studies.draw import Curve, curves
 
 EPSILONS = (1.0, 2.0, 5.0)
@@ -163,7 +163,7 @@ def _spearman(before: Floats, after: Floats) -> Floats:
     return np.asarray((ranks[0] * ranks[1]).mean(axis=1))
 
 
-def _figure(words: Words, number: str, what: str, rows: list[_Row], take: Callable[[_Row], Cell]) -> Figure:
+def _figure(words: Words, number: str, what: str, rows: list[_Row], take: Callable[[_Row], Cell]) -> Picture:
     lines = []
     for label in dict.fromkeys(row.label for row in rows):
         own = [row for row in rows if row.label == label]
@@ -171,7 +171,7 @@ def _figure(words: Words, number: str, what: str, rows: list[_Row], take: Callab
         lines.append(Curve(label, [row.epsilon for row in own], value, low, high))
     title = f"{what}: mean change, {words.name} {words.dim}d"
     drawing = curves(lines, title=title, x_label="epsilon", y_label=f"{what.lower()} off by", x_log=True)
-    return Figure(f"privemb-figure{number}.svg", drawing, f"Figure {number}. {title}")
+    return Picture(f"privemb-figure{number}.svg", drawing, f"Figure {number}. {title}")
 
 
 def _finding(words: Words, number: str, what: str, rows: list[_Row], take: Callable[[_Row], Cell]) -> Finding:

@@ -16,7 +16,7 @@ from sfumato.randomness import generator
 from sfumato.types import Floats
 from sfumato_research.privemb.geometry import rivals
 from sfumato_research.privemb.words import Words, glove, m1, m2, mean_cell, point, release, trained
-from sfumato_research.studies.base import Cell, Figure, Finding, Outcome, Setting, Table
+from sfumato_research.studies.base import Cell, Finding, Outcome, Picture, Setting, Table
 from sfumato_research.studies.data import rows
 from sfumato_research.studies.draw import Curve, curves
 
@@ -227,7 +227,7 @@ def _area(guess: Floats, good: NDArray[np.bool_]) -> float:
     return float((ranks[good].sum() - count * (count + 1) / 2) / (count * (len(good) - count)))
 
 
-def _figure(vectors: Words, number: str, what: str, scores: dict[tuple[float, str], Score]) -> Figure:
+def _figure(vectors: Words, number: str, what: str, scores: dict[tuple[float, str], Score]) -> Picture:
     lines = []
     for label in dict.fromkeys(label for _, label in scores):
         own = [(epsilon, getattr(each, what)) for (epsilon, name), each in scores.items() if name == label]
@@ -237,7 +237,7 @@ def _figure(vectors: Words, number: str, what: str, scores: dict[tuple[float, st
     title = f"Good words from bad ones: {shown}, {vectors.name} {vectors.dim}d"
     drawing = curves(lines, title=title, x_label="epsilon", y_label=shown, x_log=True)
     suffix = "" if number == "4" else f"-{what}"
-    return Figure(f"privemb-figure{number}{suffix}.svg", drawing, f"Figure {number}. {title}")
+    return Picture(f"privemb-figure{number}{suffix}.svg", drawing, f"Figure {number}. {title}")
 
 
 def _finding(

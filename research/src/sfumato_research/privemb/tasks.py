@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.evaluation import classify
 from sfumato.mechanisms import Identity, Mechanism
 from sfumato.mechanisms.base import one_blas_thread
+from sfumato.metrics import classify
 from sfumato.randomness import generator
 from sfumato.types import Floats
 from sfumato_research.privemb.words import (

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import InputError
-from sfumato.evaluation.bootstrap import Resampling, percentile_interval, resampled_sums
 from sfumato.mechanisms import Gaussian, Laplace, Mechanism, Projection
 from sfumato.mechanisms.base import one_blas_thread
 from sfumato.mechanisms.projection import Sensitivity
+from sfumato.metrics.intervals import Resampling, mean_interval
 from sfumato.randomness import InsecureSeedWarning, Source, generator
 from sfumato.types import Floats
 from sfumato_research.studies.base import Cell
@@ -176,10 +176,7 @@ def same_promise(words: Words, epsilon: float) -> Gaussian:
 def mean_cell(values: Any, *, form: str = ".3f", groups: Any = None, printed: float | None = None) -> Cell:
     """Mean of some rows with its bootstrap interval."""
     column = np.asarray(values, np.float64)
-    sums = resampled_sums(
-        np.stack([column, np.ones(len(column))], axis=1), Resampling(groups=groups, resamples=1000)
-    )
-    low, high = percentile_interval(sums[:, 0] / sums[:, 1]) or (None, None)
+    low, high = mean_interval(column, Resampling(groups=groups, resamples=1000)) or (None, None)
     return Cell(float(column.mean()), low, high, form, printed)
 
 

@@ -10,10 +10,11 @@ import numpy as np
 
 from sfumato.auditing.reading import tokens
 from sfumato.concepts import Concept
-from sfumato.evaluation import Defence, Resampling, count_leaked, count_prior, measure_leakage
-from sfumato.evaluation.privacy import Hits
+from sfumato.evaluation import Defence
 from sfumato.learning import LearnSettings, learn
 from sfumato.mechanisms.base import one_blas_thread
+from sfumato.metrics import Resampling, count_leaked, count_prior, measure_leakage
+from sfumato.metrics.leakage import Hits
 from sfumato.randomness import generator
 from sfumato_research.studies.base import Cell, Finding, Outcome, Setting, Table
 from sfumato_research.studies.bench import Bench

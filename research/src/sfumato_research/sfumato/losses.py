@@ -32,7 +32,7 @@ def _row(name: str, model: str, setting: Setting) -> list[Entry]:
     settings = LearnSettings(source="public", limit=setting.pick(2000, 200), seed=setting.seed)
     with one_blas_thread():
         protector = learn(scene.texts, scene.concept, embedder=model, settings=settings)
-    lost, promise = protector.learned["loss_over_substitutions"], protector.guarantee
+    lost, promise = protector.learned.loss_over_substitutions or {}, protector.guarantee
     return [
         scene.name,
         MODELS[model],

@@ -8,12 +8,13 @@ from functools import partial
 
 from sfumato.auditing.control import MARGIN
 from sfumato.auditing.rows import AttackRow, LeftOut
-from sfumato.evaluation import Defence, Leakage, Utility
+from sfumato.evaluation import Defence
 from sfumato.mechanisms.base import one_blas_thread
+from sfumato.metrics import Leakage, Utility
 from sfumato_research.sfumato.concepts import many_concepts, what_the_floor_is
 from sfumato_research.sfumato.losses import losses
 from sfumato_research.sfumato.vectors import NAMES, vectors_alone
-from sfumato_research.studies.base import Cell, Entry, Figure, Finding, Outcome, Part, Setting, Study, Table
+from sfumato_research.studies.base import Cell, Entry, Finding, Outcome, Part, Picture, Setting, Study, Table
 from sfumato_research.studies.bench import Bench
 from sfumato_research.studies.draw import Curve, curves
 from sfumato_research.studies.scenes import SCENES
@@ -143,7 +144,7 @@ def _reads_most(title: str, worst: Leakage | AttackRow, keeps: dict[str, Utility
     )
 
 
-def _picture(title: str, name: str, bench: Bench, rows: Sequence[Row]) -> Figure:
+def _picture(title: str, name: str, bench: Bench, rows: Sequence[Row]) -> Picture:
     """What leaks against what is kept, a series for each defence."""
     measure = next(iter(bench.measures))
     series: dict[str, list[Row]] = {}
@@ -173,7 +174,7 @@ def _picture(title: str, name: str, bench: Bench, rows: Sequence[Row]) -> Figure
         y_range=(-0.5, 1.0),
     )
     note = "Bars: 95 % intervals. What leaks less than -50 % is drawn there."
-    return Figure(name, drawn, f"{title}: excess leakage against what is kept", note)
+    return Picture(name, drawn, f"{title}: excess leakage against what is kept", note)
 
 
 def _parts(scene: str, model: str, baselines: Sequence[str]) -> list[Part]:

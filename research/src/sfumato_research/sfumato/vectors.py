@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sfumato.evaluation import Defence, Leakage
+from sfumato.evaluation import Defence
 from sfumato.learning import LearnSettings, learn
 from sfumato.mechanisms.base import one_blas_thread
+from sfumato.metrics import Leakage
 from sfumato.protector import Protector
 from sfumato_research.studies.base import Cell, Entry, Finding, Outcome, Setting, Table
 from sfumato_research.studies.bench import Bench

@@ -13,12 +13,13 @@ import numpy as np
 from sfumato.concepts.concept import Concept
 from sfumato.embedders import load_embedder
 from sfumato.embedders.base import Embedder
-from sfumato.evaluation import Defence, Sample, count_leaked
+from sfumato.evaluation import Defence, Sample
 from sfumato.evaluation.noise_baselines import learn_mask
-from sfumato.evaluation.similarity import pair_cosines
 from sfumato.learning import LearnSettings, learn
 from sfumato.mechanisms import Laplace, Mahalanobis, Mechanism, Purkayastha
-from sfumato.protector import RowSpans
+from sfumato.metrics import count_leaked
+from sfumato.metrics.similarity import pair_cosines
+from sfumato.preparing import RowSpans
 from sfumato.randomness import generator
 from sfumato.records import make_records
 from sfumato.sensitivity import Mask
@@ -176,7 +177,7 @@ def table12(setting: Setting) -> Outcome:
             setting.on_step(f"notes, {label}, {name}")
             vectors = defence.release(read, embedder.embed(read), spans=spans, seed=setting.seed)
             attack = ReadyMade(device=setting.device, seed=setting.seed, likeliest=setting.pick(4, 1))
-            victim = None if name == "unprotected" else defence.mechanism
+            victim = None if name == "unprotected" else defence.victim
             written = [str(text) for text in attack.fit(mechanism=victim).recover(vectors).rows]
             likeness = pair_cosines(original, outside.embed([text or "." for text in written]))
             cosines[name] = float(likeness.mean())

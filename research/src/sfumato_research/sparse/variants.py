@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sfumato.evaluation import tradeoff_rate
 from sfumato.evaluation.text_baselines import NearestTerm, RandomWord, Removal
+from sfumato.metrics import tradeoff_rate
 from sfumato_research.sparse.data import rig
 from sfumato_research.sparse.printed import ENCODERS, METHODS, REWRITING, TRADE_OFF
 from sfumato_research.sparse.tradeoff import NAMES, levels, measured

@@ -19,15 +19,15 @@ from sfumato.concepts.duplicates import near_duplicates, split
 from sfumato.concepts.shapes import MONTHS, WEEKDAYS
 from sfumato.embedders.base import Embedder
 from sfumato.evaluation import Defence
-from sfumato.evaluation.privacy import words
 from sfumato.mechanisms import Identity, Laplace, Mahalanobis, Mechanism
+from sfumato.metrics.leakage import named, words
 from sfumato.randomness import generator
 from sfumato.sensitivity import Mask
 from sfumato_research.analysis import top_and_tail
 from sfumato_research.sparse.data import CASED, rig
 from sfumato_research.sparse.printed import P_VALUE, SPILL, TOP_SENSITIVITY
 from sfumato_research.sparse.tradeoff import levels
-from sfumato_research.studies.base import Cell, Figure, Finding, Outcome, Setting, Table
+from sfumato_research.studies.base import Cell, Finding, Outcome, Picture, Setting, Table
 from sfumato_research.studies.data import encoder, sts
 from sfumato_research.studies.draw import Curve, curves
 from sfumato_research.studies.heat import heat_map
@@ -112,11 +112,11 @@ def leaked_by_kind(
     defence = Defence(name="release", mechanism=mechanism or Identity())
     released = defence.release([chosen.texts[row] for row in test], vectors[test], seed=seed)
     guesses = reader.top(released, [len(found) for found in held])
+    read = [named(sorted(found), guess) for found, guess in zip(held, guesses, strict=True)]
     totals = {}
     for kind, some in kinds.items():
-        wanted = [found & set(some) for found in held]
-        found = sum(len(each & set(guess)) for each, guess in zip(wanted, guesses, strict=True))
-        totals[kind] = (float(found), float(sum(map(len, wanted))))
+        own = [hit for row in read for (word,), hit in row.items() if word in some]
+        totals[kind] = (float(sum(own)), float(len(own)))
     return totals
 
 
@@ -229,7 +229,7 @@ def figures(setting: Setting) -> Outcome:
     ]
     return Outcome(
         figures=[
-            Figure("sparse-figure2.svg", picture, "Masks of single words", "Darker is more sensitive."),
+            Picture("sparse-figure2.svg", picture, "Masks of single words", "Darker is more sensitive."),
             reacting,
         ],
         findings=findings,
@@ -246,7 +246,7 @@ def _likeness(masks: Mapping[str, Any], shown: Mapping[str, tuple[str, ...]]) ->
     return float(np.mean(same)), float(np.mean(cross))
 
 
-def _reacting(setting: Setting) -> tuple[Figure, Finding]:
+def _reacting(setting: Setting) -> tuple[Picture, Finding]:
     """Ranked as the paper does, by what is then compared, and by a mask learned from other texts."""
     from sfumato.evaluation.noise_baselines import learn_mask
 
@@ -278,4 +278,4 @@ def _reacting(setting: Setting) -> tuple[Figure, Finding]:
         "ranking by what is compared gives a tiny p on any data; ranked by a mask, all dimensions react",
     )  # fmt: skip
     note = "Ranked by the very values that are shown, as in the paper, or by a mask learned from other texts."
-    return Figure("sparse-figure3.svg", svg, "Sensitivity of dimensions, top and tail tenth", note), finding
+    return Picture("sparse-figure3.svg", svg, "Sensitivity of dimensions, top and tail tenth", note), finding

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from sfumato.mechanisms.base import one_blas_thread
 from sfumato.randomness import Source
-from sfumato.text import Budgets, Rewriter, Vocabulary, load_vocabulary
+from sfumato.text import Budgets, Rewriter, WordVectors, load_vocabulary
 from sfumato_research.stamp.rows import group_sizes, mean_cell, quiet_source, rewriter
 from sfumato_research.stamp.sets import Texts, classes, find_sensitive
 from sfumato_research.stamp.table import direction, said
-from sfumato_research.studies.base import Cell, Figure, Finding, Outcome, Setting, Table
+from sfumato_research.studies.base import Cell, Finding, Outcome, Picture, Setting, Table
 from sfumato_research.studies.data import rows
 from sfumato_research.studies.draw import Curve, curves
 from sfumato_research.text.attack import (
@@ -45,7 +45,7 @@ class Attacker:
 
     @classmethod
     def learn(
-        cls, vocabulary: Vocabulary, public: Sequence[str], *, labelled: int, most: int, draws: int
+        cls, vocabulary: WordVectors, public: Sequence[str], *, labelled: int, most: int, draws: int
     ) -> Attacker:
         """Count sensitive words in the first `labelled` texts and neighbours in all of them."""
         found = find_sensitive(public[:labelled])
@@ -102,7 +102,7 @@ def attack(setting: Setting) -> Outcome:
 
 
 def attacked(
-    setting: Setting, texts: Texts, vocabulary: Vocabulary, attacker: Attacker, levels: Sequence[float]
+    setting: Setting, texts: Texts, vocabulary: WordVectors, attacker: Attacker, levels: Sequence[float]
 ) -> Outcome:
     """The same on any texts and words."""
     polar = rewriter(vocabulary, keep_case=False)
@@ -177,7 +177,7 @@ def _blurred_or_not(apart: Mapping[str, Cell]) -> Finding:
 
 
 def _share(leakage: TokenLeakage, name: str) -> Cell:
-    return Cell(getattr(leakage, name), *leakage.intervals[name], ".1%")
+    return Cell.between(getattr(leakage, name), leakage.intervals[name], ".1%")
 
 
 def _table(table: Sequence[Row], clean: Cell, without: Cell, texts: Texts, attacker: Attacker) -> Table:
@@ -216,7 +216,7 @@ def _table(table: Sequence[Row], clean: Cell, without: Cell, texts: Texts, attac
     return Table("Sensitive words recovered, beside utility", columns, lines, note)
 
 
-def _figure(table: Sequence[Row], texts: Texts) -> Figure:
+def _figure(table: Sequence[Row], texts: Texts) -> Picture:
     lines = []
     for scheme in (STAMP, LAPLACE, UNIFORM):
         own = [row for row in table if row.scheme == scheme]
@@ -231,7 +231,7 @@ def _figure(table: Sequence[Row], texts: Texts) -> Figure:
         )
     title = f"{texts.metric.capitalize()} over the excess leakage of sensitive words"
     svg = curves(lines, title=title, x_label="excess leakage", y_label=texts.metric)
-    return Figure("stamp-attack.svg", svg, title)
+    return Picture("stamp-attack.svg", svg, title)
 
 
 def _findings(table: Sequence[Row], clean: Cell) -> list[Finding]:

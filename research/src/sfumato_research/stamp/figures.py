@@ -9,11 +9,11 @@ import numpy as np
 
 from sfumato.embedders.base import Embedder
 from sfumato.mechanisms.base import one_blas_thread
-from sfumato.text import Budgets, Group, Vocabulary
+from sfumato.text import Budgets, Group, WordVectors
 from sfumato.text.importance import SWEEP
 from sfumato_research.stamp.rows import CODE, READINGS, mean_cell, pieces, quiet_source, rewriter, rewritten
 from sfumato_research.stamp.sets import Texts, classes, squad
-from sfumato_research.studies.base import Cell, Figure, Finding, Outcome, Setting, Table
+from sfumato_research.studies.base import Cell, Finding, Outcome, Picture, Setting, Table
 from sfumato_research.studies.data import encoder
 from sfumato_research.studies.draw import Curve, curves
 from sfumato_research.text.sweep import SweepRow, sweep
@@ -40,7 +40,7 @@ def threshold(setting: Setting) -> Outcome:
 
 
 def figure_five(
-    setting: Setting, texts: Texts, vocabulary: Vocabulary | None = None, embedder: Embedder | None = None
+    setting: Setting, texts: Texts, vocabulary: WordVectors | None = None, embedder: Embedder | None = None
 ) -> Outcome:
     """The same on any texts and words, compared by any encoder."""
     chosen = slice(setting.pick(30, 8))
@@ -88,7 +88,7 @@ def figure_five(
     title = "Figure 5: cosine of text and private text over the threshold"
     svg = curves(lines, title=title, x_label="threshold of importance", y_label="cosine")
     table = Table("Threshold of importance", ["threshold", "important words", *heads], rows, note)
-    return Outcome([table], [Figure("stamp-threshold.svg", svg, title)], [_stable(found)])
+    return Outcome([table], [Picture("stamp-threshold.svg", svg, title)], [_stable(found)])
 
 
 def _with_error(row: SweepRow) -> Cell:
@@ -125,7 +125,7 @@ def groups(setting: Setting) -> Outcome:
     )
 
 
-def figure_six(setting: Setting, name: str, texts: Texts, vocabulary: Vocabulary | None = None) -> Outcome:
+def figure_six(setting: Setting, name: str, texts: Texts, vocabulary: WordVectors | None = None) -> Outcome:
     """One set's panel of the figure."""
     machine = rewriter(vocabulary or pieces())
     source = quiet_source(setting.seed)
@@ -161,7 +161,7 @@ def figure_six(setting: Setting, name: str, texts: Texts, vocabulary: Vocabulary
         f"{len(texts.texts)} texts; {texts.how}. Every blurred word has the budget of its line, the others "
         "are as they were: budgets of a word are matched, those of a text are not.",
     )
-    figure = Figure(f"stamp-groups-{name}.svg", svg, title)
+    figure = Picture(f"stamp-groups-{name}.svg", svg, title)
     return Outcome([table], [figure], [_nested(name, texts, scores, levels)])
 
 

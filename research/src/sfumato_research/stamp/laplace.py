@@ -11,7 +11,7 @@ from sfumato.accounting.guarantee import Guarantee
 from sfumato.mechanisms import Mechanism
 from sfumato.randomness import Draws
 from sfumato.sampling import exponentials
-from sfumato.text import Vocabulary
+from sfumato.text import WordVectors
 from sfumato.types import FloatArray, Floats
 
 
@@ -50,7 +50,7 @@ class CoordinateLaplace(Mechanism):
         return np.asarray((vectors + noise) / step, np.float64)
 
 
-def table_span(vocabulary: Vocabulary) -> float:
+def table_span(vocabulary: WordVectors) -> float:
     """The largest l1 distance that two vectors inside the ranges of the table's coordinates can have."""
     vectors = vocabulary.vectors
     return float((vectors.max(axis=0) - vectors.min(axis=0)).sum(dtype=np.float64))

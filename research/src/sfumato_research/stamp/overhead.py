@@ -11,7 +11,7 @@ import numpy as np
 
 from sfumato.mechanisms.base import one_blas_thread
 from sfumato.randomness import generator
-from sfumato.text import Budgets, Vocabulary
+from sfumato.text import Budgets, WordVectors
 from sfumato_research.stamp.rows import CODE, READINGS, pieces, rewriter
 from sfumato_research.stamp.sets import Spans, find_sensitive
 from sfumato_research.studies.base import Cell, Finding, Outcome, Setting, Table
@@ -46,7 +46,7 @@ def overhead(setting: Setting) -> Outcome:
 
 
 def timed(
-    setting: Setting, texts: Sequence[str], tasks: Sequence[str], vocabulary: Vocabulary | None = None
+    setting: Setting, texts: Sequence[str], tasks: Sequence[str], vocabulary: WordVectors | None = None
 ) -> Outcome:
     """The same on any texts and words."""
     words = vocabulary or pieces()
@@ -129,7 +129,7 @@ def _made_up(setting: Setting) -> list[list[Any]]:
     rng = generator(setting.seed)
     size = setting.pick(MADE_UP, (2_000, 64))
     names = [f"word{number}" for number in range(size[0])]
-    vocabulary = Vocabulary(names, rng.standard_normal(size, np.float32))
+    vocabulary = WordVectors(names, rng.standard_normal(size, np.float32))
     machine = rewriter(vocabulary)
     count = setting.pick(16, 2)
     texts = [" ".join(names[n] for n in rng.integers(0, size[0], WORDS_A_TEXT)) for _ in range(count)]

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from sfumato.concepts import Concept
-from sfumato.evaluation.bootstrap import Resampling, percentile_interval, resampled_sums
+from sfumato.metrics.intervals import Resampling, mean_interval
 from sfumato.randomness import InsecureSeedWarning, Source
-from sfumato.text import Budgets, Group, Rewriter, Vocabulary, WordImportance, load_vocabulary
+from sfumato.text import Budgets, Group, Rewriter, WordImportance, WordVectors, load_vocabulary
 from sfumato.text.budgets import PAPER_ROWS
 from sfumato.text.groups import count_groups
 from sfumato.types import Floats
@@ -90,8 +90,7 @@ def mean_cell(values: Floats, groups: Any, *, form: str = ".3f", printed: float 
     """A mean with its interval over groups of texts."""
     if not len(values):
         return Cell(None, form=form)
-    sums = resampled_sums(np.stack([values, np.ones(len(values))], axis=1), Resampling(groups=groups))
-    low, high = percentile_interval(sums[:, 0] / sums[:, 1]) or (None, None)
+    low, high = mean_interval(values, Resampling(groups=groups)) or (None, None)
     return Cell(float(values.mean()), low, high, form, printed)
 
 
@@ -103,12 +102,12 @@ def quiet_source(seed: int) -> Source:
 
 
 @lru_cache(maxsize=2)
-def pieces() -> Vocabulary:
+def pieces() -> WordVectors:
     """The word pieces of all-MiniLM-L6-v2: every word is known, as in the paper's byte pairs."""
     return load_vocabulary("minilm", pieces=True)
 
 
-def rewriter(vocabulary: Vocabulary, **changed: Any) -> Rewriter:
+def rewriter(vocabulary: WordVectors, **changed: Any) -> Rewriter:
     """A rewriter as all parts of this study use it; capitals are kept, as in the published code."""
     options: dict[str, Any] = {
         "sensitive": [Concept.from_spans("sensitive")],
@@ -148,7 +147,7 @@ def rewritten(
     return [each.text for each in done], {group: changed[group] / max(1, totals[group]) for group in Group}
 
 
-def compare(setting: Setting, texts: Texts, name: str, vocabulary: Vocabulary | None = None) -> Compared:
+def compare(setting: Setting, texts: Texts, name: str, vocabulary: WordVectors | None = None) -> Compared:
     """Rewrite the texts in every configuration and score all of them."""
     words = vocabulary or pieces()
     span = table_span(words)

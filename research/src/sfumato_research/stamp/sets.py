@@ -14,7 +14,7 @@ from sfumato.concepts import Concept
 from sfumato.concepts.spans import merge
 from sfumato.embedders import load_embedder
 from sfumato.embedders.base import Embedder
-from sfumato.evaluation import classify
+from sfumato.metrics import classify
 from sfumato.randomness import generator
 from sfumato.text.chat import Chat
 from sfumato.types import Floats

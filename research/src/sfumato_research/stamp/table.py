@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.text import Group, Vocabulary
+from sfumato.text import Group, WordVectors
 from sfumato.text.budgets import PAPER_ROWS
 from sfumato_research.stamp.rows import (
     CODE,
@@ -21,7 +21,7 @@ from sfumato_research.stamp.rows import (
     compare,
 )
 from sfumato_research.stamp.sets import Texts
-from sfumato_research.studies.base import Cell, Figure, Finding, Outcome, Setting, Table
+from sfumato_research.studies.base import Cell, Finding, Outcome, Picture, Setting, Table
 from sfumato_research.studies.draw import Curve, curves
 
 Line = Sequence[Cell | str | float | int | None]
@@ -45,7 +45,7 @@ PRINTED = {
 }
 
 
-def table_one(setting: Setting, name: str, texts: Texts, vocabulary: Vocabulary | None = None) -> Outcome:
+def table_one(setting: Setting, name: str, texts: Texts, vocabulary: WordVectors | None = None) -> Outcome:
     """Run one set's columns of the table.
 
     Args:
@@ -179,7 +179,7 @@ def _split(done: Compared, metric: str, inside: np.ndarray) -> Table:
     )
 
 
-def _figure(done: Compared, name: str, metric: str) -> Figure:
+def _figure(done: Compared, name: str, metric: str) -> Picture:
     labels = {POLAR: "STAMP, polar", LAPLACE: "STAMP, Laplace", UNIFORM: "uniform, polar"}
     lines = []
     for scheme, label in labels.items():
@@ -201,7 +201,7 @@ def _figure(done: Compared, name: str, metric: str) -> Figure:
         y_label=metric,
         x_log=True,
     )
-    return Figure(f"stamp-{name}.svg", svg, f"{name}: {metric} over the mean budget of a word")
+    return Picture(f"stamp-{name}.svg", svg, f"{name}: {metric} over the mean budget of a word")
 
 
 def _findings(done: Compared, name: str, metric: str) -> list[Finding]:

@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import cast
 
 from sfumato.errors import ParameterError
-from sfumato_research.studies.base import Cell, Figure, Finding, Outcome, Part, Setting, Study, Table
+from sfumato_research.studies.base import Cell, Finding, Outcome, Part, Picture, Setting, Study, Table
 
 STUDIES = ("sparse", "dppn", "privemb", "vec2text", "stamp", "sfumato")
 """In the order of the page; each is a folder beside this one whose `study` has a `STUDY`."""
@@ -22,7 +22,7 @@ def load_study(name: str) -> Study:
 __all__ = [
     "STUDIES",
     "Cell",
-    "Figure",
+    "Picture",
     "Finding",
     "Outcome",
     "Part",

@@ -48,7 +48,7 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class Picture:
     """One picture: the name of its file, the drawing itself as SVG, and what it shows."""
 
     name: str
@@ -78,7 +78,7 @@ class Outcome:
     """What one part of a study found."""
 
     tables: Sequence[Table] = ()
-    figures: Sequence[Figure] = ()
+    figures: Sequence[Picture] = ()
     findings: Sequence[Finding] = ()
 
     def to_dict(self) -> dict[str, Any]:

@@ -20,19 +20,11 @@ from sfumato.auditing.rows import AttackRow, LeftOut
 from sfumato.auditing.settings import SUITES, Suite
 from sfumato.auditing.target import DefenceTarget
 from sfumato.auditing.utility import Neighbours, ScoredPairs, Searches, SearchQuality, SimilarityQuality
-from sfumato.evaluation import (
-    BASELINES,
-    Defence,
-    Leakage,
-    Sample,
-    Utility,
-    classify,
-    compare_means,
-    measure_leakage,
-)
-from sfumato.evaluation.privacy import Hits, count_leaked
+from sfumato.evaluation import BASELINES, Defence, Sample
 from sfumato.learning import LearnSettings, learn
 from sfumato.mechanisms import Identity
+from sfumato.metrics import Leakage, Utility, classify, compare_means, measure_leakage
+from sfumato.metrics.leakage import Hits, count_leaked
 from sfumato.protector import NEUTRAL_COPIES, Protector
 from sfumato.types import Vectors
 from sfumato_research.studies.base import Setting

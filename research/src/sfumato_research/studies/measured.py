@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from sfumato.auditing.settings import SUITES, Suite
-from sfumato.evaluation import Leakage, Utility
+from sfumato.metrics import Leakage, Utility
 from sfumato_research.studies.base import Cell, Setting
 
 

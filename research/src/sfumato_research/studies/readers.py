@@ -8,7 +8,7 @@ from typing import Any
 
 from sfumato.attacks.base import Embeds
 from sfumato.auditing.material import Material
-from sfumato.auditing.target import Victim
+from sfumato.release import Releasing
 from sfumato.types import Floats, Vectors
 
 
@@ -24,7 +24,7 @@ class Found:
 
 
 Read = Callable[[Vectors], Found]
-Fit = Callable[[Sequence[str], Vectors, Victim, "Embeds | None", int], Read]
+Fit = Callable[[Sequence[str], Vectors, Releasing | None, "Embeds | None", int], Read]
 """Texts of the attacker's own, their vectors, the victim, its encoder if it may be queried, and a seed."""
 
 
@@ -47,7 +47,7 @@ def tokens(material: Material, *, epochs: int, copies: int, **settings: Any) -> 
     """The token classifier (MLC) made as strong as can be: a network, a linear one, or both."""
 
     def fit(
-        texts: Sequence[str], vectors: Vectors, victim: Victim, embedder: Embeds | None, seed: int
+        texts: Sequence[str], vectors: Vectors, victim: Releasing | None, embedder: Embeds | None, seed: int
     ) -> Read:
         from sfumato.attacks.classifier import TokenClassifier, best_of
 
@@ -75,7 +75,7 @@ def written(name: str, attack: Callable[[int], Any], *, needs_texts: bool = True
     """An attack that writes texts; `attack` makes it for a seed."""
 
     def fit(
-        texts: Sequence[str], vectors: Vectors, victim: Victim, embedder: Embeds | None, seed: int
+        texts: Sequence[str], vectors: Vectors, victim: Releasing | None, embedder: Embeds | None, seed: int
     ) -> Read:
         if not needs_texts:
             texts, vectors = [], vectors[:0]

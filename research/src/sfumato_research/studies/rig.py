@@ -28,21 +28,15 @@ from sfumato.auditing.target import DefenceTarget
 from sfumato.auditing.utility import ScoredPairs, Searches, chosen_searches, yardsticks
 from sfumato.concepts.concept import Concept
 from sfumato.embedders.base import Embedder
-from sfumato.evaluation import (
-    Defence,
-    Hits,
-    Leakage,
-    Sample,
-    count_confidence,
-    count_leaked,
-    measure_leakage,
-)
-from sfumato.evaluation.bootstrap import percentile_interval, resampled_sums
-from sfumato.evaluation.privacy import pool
+from sfumato.evaluation import Defence, Sample
 from sfumato.learning import LearnSettings, learn
 from sfumato.mechanisms import Laplace
 from sfumato.mechanisms.base import one_blas_thread
-from sfumato.protector import Protector, RowSpans
+from sfumato.metrics import Hits, Leakage, count_confidence, count_leaked, measure_leakage
+from sfumato.metrics.intervals import ratio_interval
+from sfumato.metrics.leakage import pool
+from sfumato.preparing import RowSpans
+from sfumato.protector import Protector
 from sfumato.types import Rows, Vectors
 from sfumato_research.studies.base import Cell
 from sfumato_research.studies.measured import Effort, Measured, effort
@@ -173,13 +167,12 @@ class Rig:
                 for draw in range(chosen.runs(target.draws)):
                     self._count(read, target.documents(draw)[self.material.attacked], hits, sure)
             utility = self.yardstick.measure(target)
-        inner = defence.mechanism.mechanism if isinstance(defence.mechanism, Protector) else defence.mechanism
         return Measured(
             defence.label,
             self._leakage(scale, hits, chosen.name),
             self._sureness(sure),
             utility,
-            inner.noise_ratio(self.dim),
+            defence.mechanism.noise_ratio(self.dim),
             defence.guarantee.epsilon,
         )
 
@@ -260,8 +253,7 @@ class Rig:
         if not sure:
             return Cell(None)
         hits = pool(sure)
-        sums = resampled_sums(np.stack([hits.found, hits.total], axis=1), self.material.resampling())
-        low, high = percentile_interval(sums[:, 0] / sums[:, 1]) or (None, None)
+        low, high = ratio_interval(hits.found, hits.total, self.material.resampling()) or (None, None)
         return Cell(hits.rate, low, high)
 
 

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import InputError, ParameterError
+from sfumato.metrics.intervals import Interval, Resampling, percentile_interval, resampled_sums
 from sfumato.numbers import whole_number
-from sfumato.randomness import generator
 from sfumato.text.channel import Channel
 from sfumato.text.prefixes import Ids
 from sfumato.text.rewriter import Rewritten
@@ -135,9 +135,9 @@ class TokenLeakage:
     texts: int
     attack: str = "bayes"
     coverage: float = 0.95
-    interval: tuple[float, float] | None = None
-    """Of the excess."""
-    intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
+    interval: Interval | None = None
+    """Of the excess; None where it is undefined, in the figure itself or in too many resamples."""
+    intervals: dict[str, Interval | None] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -195,9 +195,8 @@ def _summary(rows: Floats, resamples: int, seed: int) -> TokenLeakage:
     texts, own = np.unique(rows[:, 0], return_inverse=True)
     hits = np.stack([np.bincount(own, column) for column in rows[:, 1:].T], axis=1)
     sizes = np.bincount(own).astype(np.float64)
-    rng = generator(seed)
-    drawn = rng.integers(len(texts), size=(resamples, len(texts)))
-    rates = hits[drawn].sum(axis=1) / sizes[drawn].sum(axis=1)[:, None]
+    sums = resampled_sums(np.column_stack([hits, sizes]), Resampling(resamples=resamples, seed=seed))
+    rates = sums[:, :-1] / sums[:, -1:]
     point = dict(zip(_NAMES, (hits.sum(axis=0) / sizes.sum()).tolist(), strict=True))
 
     def excess(values: Floats) -> Floats:
@@ -207,16 +206,14 @@ def _summary(rows: Floats, resamples: int, seed: int) -> TokenLeakage:
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(control > base, (top - base) / (control - base), np.nan)
 
-    ends = np.quantile(rates, [0.025, 0.975], axis=0)
     over = excess(hits.sum(axis=0) / sizes.sum()).item()
-    tails = np.nanquantile(excess(rates), [0.025, 0.975]) if np.isfinite(over) else None
     return TokenLeakage(
         **point,
         excess=over if np.isfinite(over) else None,
         words=len(rows),
         texts=len(texts),
-        interval=None if tails is None else (float(tails[0]), float(tails[1])),
-        intervals={name: (float(ends[0, i]), float(ends[1, i])) for i, name in enumerate(_NAMES)},
+        interval=percentile_interval(excess(rates)) if np.isfinite(over) else None,
+        intervals={name: percentile_interval(drawn) for name, drawn in zip(_NAMES, rates.T, strict=True)},
     )
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sfumato.errors import InputError
 from sfumato.numbers import finite_number, whole_number
 from sfumato.text.prefixes import Ids
-from sfumato.text.vocabulary import UNKNOWN, Vocabulary
+from sfumato.text.vocabulary import UNKNOWN, WordVectors
 from sfumato.text.words import find_words
 from sfumato.types import Floats
 
@@ -45,7 +45,7 @@ class ContextModel:
 
     @classmethod
     def fit(
-        cls, vocabulary: Vocabulary, texts: Iterable[str], *, window: int = 4, weight: float = 0.5
+        cls, vocabulary: WordVectors, texts: Iterable[str], *, window: int = 4, weight: float = 0.5
     ) -> ContextModel:
         """Count words and pairs of words in public texts."""
         from scipy.sparse import csr_array
@@ -92,7 +92,7 @@ class ContextModel:
         return np.concatenate([words[low:place], words[place + 1 : place + 1 + self.window]])
 
 
-def numbered(vocabulary: Vocabulary, text: str | Sequence[str]) -> Ids:
+def numbered(vocabulary: WordVectors, text: str | Sequence[str]) -> Ids:
     """The numbers of the words of a text, or of words."""
     words = [text[start:end] for start, end in find_words(text)] if isinstance(text, str) else text
     return np.array([vocabulary.number(word) if word else UNKNOWN for word in words], np.int64)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import string
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import InputError
+from sfumato.metrics.reconstruction import bag_f1
 from sfumato.randomness import generator
 from sfumato.types import Floats
 from sfumato_research.text.features import SIZE, Candidates, Rarity, candidates, describe
@@ -38,14 +38,8 @@ def exact_match(found: str, answers: Iterable[str]) -> bool:
 
 def overlap(found: str, answers: Iterable[str]) -> float:
     """The best F1 of words shared with one of the right answers."""
-    own = Counter(normalised(found).split())
-    best = 0.0
-    for answer in answers:
-        other = Counter(normalised(answer).split())
-        shared = sum((own & other).values())
-        if shared:
-            best = max(best, 2 * shared / (sum(own.values()) + sum(other.values())))
-    return best
+    own = normalised(found).split()
+    return max((bag_f1(own, normalised(answer).split()) for answer in answers if own), default=0.0)
 
 
 @dataclass(frozen=True, slots=True)

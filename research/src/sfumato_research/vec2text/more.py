@@ -11,12 +11,12 @@ import torch
 
 from sfumato.attacks.search import Search, Searcher
 from sfumato.attacks.textreader import unit
-from sfumato.evaluation import Resampling, compare_retrieval, retrieve
-from sfumato.evaluation.bootstrap import percentile_interval, resampled_sums
-from sfumato.evaluation.privacy import words
-from sfumato.evaluation.similarity import correlation
+from sfumato.metrics import compare_retrieval, retrieve
+from sfumato.metrics.intervals import mean_interval
+from sfumato.metrics.leakage import count_leaked
+from sfumato.metrics.similarity import correlation
 from sfumato.randomness import generator
-from sfumato_research.studies.base import Cell, Entry, Figure, Finding, Outcome, Setting, Table
+from sfumato_research.studies.base import Cell, Entry, Finding, Outcome, Picture, Setting, Table
 from sfumato_research.studies.data import rows, searches
 from sfumato_research.studies.draw import Curve, curves
 from sfumato_research.vec2text.texts import LONGEST, Readers, figures, held_back, noisy, shortened
@@ -135,20 +135,15 @@ def names(setting: Setting) -> Outcome:
 
 
 def _hits(name: tuple[str, ...], written: str) -> tuple[bool, bool, bool]:
-    said = words(written)
-    first, last = (part.lower() for part in name)
-    together = any(said[at : at + 2] == [first, last] for at in range(len(said) - 1))
-    return first in said, last in said, together
+    first, last, together = count_leaked([[each] for each in (*name, " ".join(name))], [written] * 3).found
+    return bool(first), bool(last), bool(together)
 
 
 def _shares(hits: np.ndarray) -> tuple[list[Entry], dict[str, float]]:
-    how = Resampling()
-    sums = resampled_sums(np.column_stack([np.ones(len(hits)), hits.astype(float)]), how)
-    drawn = sums[:, 1:] / sums[:, :1]
     values = hits.mean(axis=0).tolist()
     cells: list[Entry] = [
-        Cell.between(value, percentile_interval(column, how.coverage), ".0%")
-        for value, column in zip(values, drawn.T, strict=True)
+        Cell.between(value, mean_interval(column), ".0%")
+        for value, column in zip(values, hits.T.astype(float), strict=True)
     ]
     return cells, dict(zip(("first", "last", "full"), values, strict=True))
 
@@ -263,7 +258,7 @@ def noise(setting: Setting) -> Outcome:
                 "the same lambda is 0.71 times their noise.",
             )
         ],
-        [Figure("vec2text-noise.svg", drawn, "Noise against search and reading")],
+        [Picture("vec2text-noise.svg", drawn, "Noise against search and reading")],
         [
             Finding(
                 "Table 7",

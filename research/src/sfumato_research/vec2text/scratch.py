@@ -5,16 +5,13 @@ from __future__ import annotations
 import math
 from time import monotonic, process_time
 
-import numpy as np
-
 from sfumato.attacks.classifier import TokenClassifier, best_of
 from sfumato.attacks.decoder import Decoder
 from sfumato.attacks.minilm import ReadyMade
 from sfumato.concepts import build_pairs
-from sfumato.evaluation import Hits, Resampling, count_leaked
-from sfumato.evaluation.bootstrap import percentile_interval, resampled_sums
 from sfumato.mechanisms import Gaussian
-from sfumato.types import Floats
+from sfumato.metrics import Hits, count_leaked
+from sfumato.metrics.intervals import ratio_interval
 from sfumato_research.studies.base import Cell, Entry, Finding, Outcome, Setting, Table
 from sfumato_research.studies.data import encoder, rows
 from sfumato_research.studies.scenes import places_in_sts
@@ -157,11 +154,4 @@ def from_scratch(setting: Setting) -> Outcome:
 
 
 def _rate(hits: Hits) -> Cell:
-    how = Resampling()
-    sums = resampled_sums(_columns(hits), how)
-    return Cell.between(hits.rate, percentile_interval(sums[:, 0] / sums[:, 1], how.coverage))
-
-
-def _columns(hits: Hits) -> Floats:
-
-    return np.column_stack([hits.found, hits.total])
+    return Cell.between(hits.rate, ratio_interval(hits.found, hits.total))

@@ -7,7 +7,7 @@ decoder of 73 million weights in four bits, trained for minutes, so rows are com
 from __future__ import annotations
 
 from sfumato.attacks.search import Search
-from sfumato_research.studies.base import Cell, Entry, Figure, Finding, Outcome, Part, Setting, Study, Table
+from sfumato_research.studies.base import Cell, Entry, Finding, Outcome, Part, Picture, Setting, Study, Table
 from sfumato_research.studies.draw import Curve, curves
 from sfumato_research.vec2text.more import initialisations, names, noise, other_sets
 from sfumato_research.vec2text.scratch import adapted, from_scratch
@@ -89,7 +89,7 @@ def table_1(setting: Setting) -> Outcome:
     )
 
 
-def _dots(dots: Curve) -> Figure:
+def _dots(dots: Curve) -> Picture:
     drawn = curves(
         [dots],
         title="Cosine and BLEU of rebuilt sentences",
@@ -97,7 +97,7 @@ def _dots(dots: Curve) -> Figure:
         y_label="BLEU",
         y_range=(0, 100),
     )
-    return Figure("vec2text-figure-5.svg", drawn, "Figure 5: few texts come close and are still wrong")
+    return Picture("vec2text-figure-5.svg", drawn, "Figure 5: few texts come close and are still wrong")
 
 
 STUDY = Study(

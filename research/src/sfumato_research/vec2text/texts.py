@@ -13,7 +13,7 @@ from sfumato.attacks.minilm import ReadyMade
 from sfumato.attacks.search import Search
 from sfumato.attacks.textreader import TextReader, unit
 from sfumato.attacks.wordpieces import Wordpieces
-from sfumato.evaluation import Reconstruction, score_reconstruction
+from sfumato.metrics import Reconstruction, score_reconstruction
 from sfumato.randomness import generator
 from sfumato_research.studies.base import Cell, Entry, Setting
 from sfumato_research.studies.data import encoder, rows

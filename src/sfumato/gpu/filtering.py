@@ -1,0 +1,27 @@
+"""What follows the noise, on a device: the public filter and the length."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from sfumato.types import Floats
+
+Tensor = Any
+
+_NUMBERS = 1 << 24
+"""Numbers that are widened to float64 at a time."""
+
+
+def apply_filter(released: Tensor, matrix: Floats, mean: Floats) -> None:
+    """Filter rows around a mean, in place, in float64 inside."""
+    factor = torch.tensor(matrix.T, dtype=torch.float64, device=released.device)
+    centre = torch.tensor(mean, dtype=torch.float64, device=released.device)
+    for block in released.split(max(1, _NUMBERS // released.shape[1])):
+        block.copy_((block - centre) @ factor + centre)
+
+
+def unit_rows(rows: Tensor) -> Tensor:
+    """Rows of length one."""
+    return rows / torch.linalg.vector_norm(rows, dim=1, keepdim=True).clamp_min(1e-12)

@@ -1,0 +1,1 @@
+"""The page a person looks at, and what it can try."""

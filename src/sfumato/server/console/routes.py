@@ -1,0 +1,139 @@
+"""The console at `/`: one page, and what it asks for. Behind the same keys as everything else."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from dataclasses import asdict
+from importlib.resources import files
+from typing import Any
+
+from fastapi import Request, Response
+from fastapi.responses import HTMLResponse
+
+from sfumato.server.app import Gateway
+from sfumato.server.console import words
+from sfumato.server.console.preview import Preview
+from sfumato.server.http.problems import Problem
+from sfumato.server.http.requests import read_object
+from sfumato.server.routes import errors
+from sfumato.server.tenancy.tenants import Tenant
+
+LONGEST = 2000
+"""Characters of a sentence that may be tried."""
+
+
+def page() -> tuple[str, str]:
+    """The page as one file, and the policy that lets it run its own script and style and nothing else."""
+    folder = files("sfumato.server") / "page"
+    style, script = ((folder / name).read_text() for name in ("console.css", "console.js"))
+    body = (folder / "console.html").read_text().replace("/*style*/", style).replace("/*script*/", script)
+    rules = {
+        "default-src": "'none'",
+        "style-src": _hashed(style),
+        "script-src": _hashed(script),
+        "connect-src": "'self'",
+        "img-src": "data:",
+        "base-uri": "'none'",
+        "form-action": "'none'",
+        "frame-ancestors": "'none'",
+    }
+    return body, "; ".join(f"{name} {value}" for name, value in rules.items())
+
+
+def _hashed(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def add_console(app: Any, gateway: Gateway) -> None:
+    """Add the page and its two addresses."""
+    body, policy = page()
+    previews: dict[str, Preview] = {}
+
+    def preview_of(tenant: Tenant, *, asked: bool) -> Preview:
+        made = previews.setdefault(tenant.model, Preview(tenant.protector))
+        if asked or not gateway.settings.upstream:  # opening a page sends nothing to anybody else's server
+            made.start()
+        return made
+
+    @app.get("/", include_in_schema=False)
+    async def console() -> Response:
+        return HTMLResponse(body, headers={"Content-Security-Policy": policy})
+
+    @app.get("/console/state", summary="What the console shows", responses=errors(401, 403, 503))
+    async def state(request: Request) -> dict[str, Any]:
+        name = request.state.visit.tenant
+
+        def work(_: Any) -> dict[str, Any]:
+            tenant = gateway.tenants.get(name)
+            return _state(tenant, preview_of(tenant, asked=False), keyed=gateway.settings.keys is not None)
+
+        return await gateway.engine.run(name, work, request.receive)
+
+    @app.post(
+        "/console/try",
+        summary="A sentence before and after the noise; nothing is released",
+        responses=errors(400, 401, 403, 408, 413, 503, 504),
+        openapi_extra={
+            "requestBody": {"required": True, "content": {"application/json": {"schema": _TRY}}},
+        },
+    )
+    async def attempt(request: Request) -> dict[str, Any]:
+        visit = request.state.visit
+
+        def work(_: Any) -> dict[str, Any]:
+            text, factor = _read(visit.body)
+            preview = preview_of(gateway.tenants.get(visit.tenant), asked=True)
+            if factor not in preview.steps:
+                if preview.complete:
+                    raise Problem(400, "`factor` must be one of the slider's.", param="factor")
+                raise Problem(503, "The preview is still being made.", headers={"Retry-After": "2"})
+            return preview.look(text, factor)
+
+        return await gateway.engine.run(visit.tenant, work, request.receive)
+
+
+_TRY = {
+    "type": "object",
+    "required": ["text", "factor"],
+    "properties": {
+        "text": {"type": "string", "minLength": 1, "maxLength": LONGEST},
+        "factor": {"type": "number", "description": "How much of the protector's own noise."},
+    },
+}
+
+
+def _read(body: bytes | bytearray) -> tuple[str, float]:
+    found = read_object(body)
+    text, factor = found.get("text"), found.get("factor")
+    if not isinstance(text, str) or not 1 <= len(text) <= LONGEST:
+        raise Problem(400, f"`text` must be a string of 1 to {LONGEST} characters.", param="text")
+    if any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise Problem(400, "`text` holds half of a surrogate pair.", param="text")
+    if isinstance(factor, bool) or not isinstance(factor, int | float) or not 0 <= factor <= 100:
+        raise Problem(400, "`factor` must be a number from 0 to 100.", param="factor")
+    return text, float(factor)
+
+
+def _state(tenant: Tenant, preview: Preview, *, keyed: bool) -> dict[str, Any]:
+    protector = tenant.protector
+    steps = sorted((each.figures for each in preview.steps.values()), key=lambda each: each.factor)
+    return {
+        "tenant": tenant.name,
+        "model": tenant.model,
+        "keyed": keyed,
+        "promise": words.promise(protector),
+        "facts": words.facts(tenant),
+        "notes": list(protector.guarantee.notes),
+        "ledger": words.ledger(tenant),
+        "preview": {
+            "status": preview.status,
+            "complete": preview.complete,
+            "looks_for": preview.looks_for,
+            "control": preview.control,
+            "guess": preview.guess,
+            "clean_found": preview.clean_found,
+            "steps": [asdict(each) for each in steps],
+            "examples": preview.examples,
+        },
+    }

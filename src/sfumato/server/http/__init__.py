@@ -1,0 +1,1 @@
+"""Between the socket and a request: connections, limits, keys' guard, answers, errors and logs."""

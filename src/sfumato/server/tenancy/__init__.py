@@ -1,0 +1,1 @@
+"""Who may ask, with which protector and ledger, and where their state is kept."""

@@ -1,0 +1,131 @@
+"""The state folder: the secret of sticky noise, one ledger a tenant, and a list of all ledgers ever made.
+
+A ledger that is gone would start again with nothing spent, so one that is on the list and missing is refused.
+The list only grows: a name is put on it, and taken off by a line with a dash before it.
+"""
+
+from __future__ import annotations
+
+import os
+from datetime import datetime, timezone
+from pathlib import Path
+
+from sfumato.accounting import Guarantee, Ledger
+from sfumato.accounting.ledger import Counting
+from sfumato.errors import ArtifactError, InputError
+from sfumato.reference import open_ledger, read_secret
+from sfumato.server.tenancy.keys import TENANT
+
+SECRET_VARIABLE = "SFUMATO_SECRET"
+OLD_FOLDER = Path("sfumato-state")
+"""Where version 0.1 kept its state unless it was told otherwise: in the folder it was started from."""
+_LIST, _LEDGERS = "ledgers.list", "ledgers"
+
+
+class State:
+    """A state folder that is complete; a new one is made, closed to others."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        try:
+            for each in (folder, folder / _LEDGERS):
+                each.mkdir(mode=0o700, parents=True, exist_ok=True)
+            known = _listed(folder)
+            for name in _there(folder) - known:  # of a version without a list, or killed before it was on it
+                _note(folder, name)
+            missing = sorted(known - _there(folder))
+        except OSError as error:
+            raise InputError(f"The state folder {folder} cannot be made: {error.strerror}.") from None
+        if missing:
+            raise InputError(
+                f"The ledger of {', '.join(missing[:3])} is missing from {folder / _LEDGERS}, and what was "
+                f"spent would be forgotten. Put it back, or say --new-ledger {missing[0]} for an empty one."
+            )
+        stated = bool(os.environ.get(SECRET_VARIABLE))
+        self.secret = read_secret(
+            f"env:{SECRET_VARIABLE}" if stated else f"file:{folder / 'secret'}", create=True
+        )
+
+    def ledger(self, tenant: str, guarantee: Guarantee, *, ceiling: float | None, counting: str) -> Ledger:
+        """Open a tenant's ledger, which keeps its way of counting, or make its first one."""
+        path = _ledger(self.folder, tenant)
+        there = path.exists()
+        if not there and tenant in _listed(self.folder):
+            raise ArtifactError(f"The ledger {path} is missing. Put it back, or say --new-ledger {tenant}.")
+        opened = self._open(path, ceiling, None if there else counted_in(counting, guarantee))
+        if tenant not in _listed(self.folder):
+            _note(self.folder, tenant)
+        refuse_ceiling(guarantee, opened.metric, ceiling)
+        return opened
+
+    def check(self, tenant: str, guarantee: Guarantee, *, ceiling: float | None, counting: str) -> None:
+        """Refuse what `ledger` would refuse, without making one."""
+        path = _ledger(self.folder, tenant)
+        counted = self._open(path, ceiling, None).metric if path.exists() else counted_in(counting, guarantee)
+        refuse_ceiling(guarantee, counted, ceiling)
+
+    def _open(self, path: Path, ceiling: float | None, metric: Counting | None) -> Ledger:
+        return open_ledger(f"file:{path}", self.secret, ceiling=ceiling, counting=metric)
+
+
+def start_anew(folder: Path, tenant: str) -> Path | None:
+    """Let a tenant's next ledger be an empty one; one that is there is put aside, and where is returned."""
+    path, aside = _ledger(folder, tenant), None
+    if not path.exists() and not (folder.is_dir() and tenant in _listed(folder)):
+        raise InputError(f"There is no ledger of {tenant!r:.70} in {folder}. Check the name and --state.")
+    if path.exists():
+        stamp = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%SZ")
+        aside = path.with_name(f"{path.name}.until-{stamp}")
+        os.rename(path, aside)
+    _note(folder, f"-{tenant}")
+    return aside
+
+
+def counted_in(counting: str, guarantee: Guarantee) -> Counting:
+    """How a new ledger counts: in the worst case per unit of distance, unless there is none or it is told."""
+    if counting == "auto":
+        return "l2" if guarantee.worst_case_l2 < float("inf") else "own"
+    return "own" if counting == "own" else "l2"
+
+
+def refuse_ceiling(guarantee: Guarantee, metric: Counting, ceiling: float | None) -> None:
+    """Refuse a ceiling under which not even one release fits."""
+    if ceiling is None:
+        return
+    if not guarantee.is_private:
+        raise InputError("This protector promises nothing, so no release fits under a ceiling. Leave it out.")
+    cost = guarantee.worst_case_l2 if metric == "l2" else guarantee.epsilon
+    if cost > ceiling * (1 + 1e-9):
+        unit = "in the worst case per unit of distance" if metric == "l2" else f"in {guarantee.metric}"
+        raise InputError(
+            f"One release costs epsilon {cost:.6g}, counted {unit}, so none fits under the ceiling "
+            f"{ceiling:g}. Raise the ceiling, leave it out, or choose a stronger protector."
+        )
+
+
+def _ledger(folder: Path, tenant: str) -> Path:
+    return folder / _LEDGERS / f"{tenant}.sqlite"
+
+
+def _there(folder: Path) -> set[str]:
+    found = {path.stem for path in (folder / _LEDGERS).glob("*.sqlite")}
+    return {name for name in found if TENANT.fullmatch(name)}
+
+
+def _listed(folder: Path) -> set[str]:
+    try:
+        lines = (folder / _LIST).read_text("ascii", "replace").split()
+    except FileNotFoundError:
+        return set()
+    state = {line.removeprefix("-"): not line.startswith("-") for line in lines}
+    return {name for name, kept in state.items() if kept and TENANT.fullmatch(name)}
+
+
+def _note(folder: Path, line: str) -> None:
+    """Add one line, which the system writes whole even where several processes add theirs."""
+    handle = os.open(folder / _LIST, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    try:
+        os.write(handle, f"{line}\n".encode("ascii"))
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,147 @@
+"""Each tenant's protector, secret noise and ledger, made when they are first needed."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import threading
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from sfumato.accounting import Ledger
+from sfumato.embedders import OpenAIEndpoint
+from sfumato.embedders.base import Embedder
+from sfumato.errors import InputError, SfumatoError
+from sfumato.protector import Protector
+from sfumato.reference import ProtectorReference
+from sfumato.server.http.logs import tell
+from sfumato.server.http.problems import Problem
+from sfumato.server.settings import GatewaySettings
+from sfumato.server.tenancy.keys import KeyRing, TenantSettings
+from sfumato.server.tenancy.state import State
+from sfumato.server.tenancy.tokens import Tokens
+from sfumato.server.turns.merging import MergingEmbedder
+from sfumato.server.turns.releasing import Releaser
+from sfumato.server.turns.shares import Shares
+
+LOCAL = "local"
+"""The only tenant of a gateway without keys."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Tenant:
+    """One tenant, ready to serve."""
+
+    name: str
+    model: str
+    """What `/v1/models` calls it: the protector's folder and the start of its digest."""
+    protector: Protector
+    ledger: Ledger
+    tokens: Tokens | None
+    dim: int
+    """Dimension of its releases."""
+    releaser: Releaser
+
+
+class Tenants:
+    """All tenants of a gateway; they share encoders, and nothing else."""
+
+    def __init__(self, settings: GatewaySettings, ring: KeyRing | None, shares: Shares) -> None:
+        self._settings, self._ring, self._shares = settings, ring, shares
+        self._lock = threading.Lock()
+        self._made: dict[tuple[str, TenantSettings], Tenant] = {}
+        self._encoders: dict[str, MergingEmbedder] = {}
+        self._state = State(settings.state)
+
+    def get(self, name: str) -> Tenant:
+        """The tenant of this name, as the keys file describes it now."""
+        own = TenantSettings()
+        if self._ring is not None:
+            own = self._ring.file.tenants.get(name, own)
+        with self._lock:
+            if (name, own) not in self._made:
+                try:
+                    self._made[name, own] = self._make(name, own)
+                except SfumatoError as error:
+                    tell("tenant unavailable", logging.ERROR, tenant=name, reason=str(error))
+                    message = "The protector or the ledger behind this key cannot be opened."
+                    raise Problem(503, message, code="tenant_unavailable") from None
+            return self._made[name, own]
+
+    def warm_up(self) -> None:
+        """Load the gateway's own protector and its encoder before the first request."""
+        protector = self._protector(self._settings.protector)
+        protector.prepare(["warm up"])
+
+    def _make(self, name: str, own: TenantSettings) -> Tenant:
+        folder = own.protector or self._settings.protector
+        ceiling = own.ceiling if own.ceiling is not None else self._settings.ceiling
+        loaded = self._protector(folder)
+        ledger = self._state.ledger(name, loaded.guarantee, ceiling=ceiling, counting=self._settings.counting)
+        protector = replace(loaded, secret=self._state.secret, ledger=ledger, tenant=name)
+        dim = protector.mechanism.output_dim(protector.encoder.dim)
+        digest = hashlib.sha256(protector.settings_digest().encode()).hexdigest()[:8]
+        tokens = Tokens.of(self._encoders[self._encoder_name(protector)].embedder)
+        return Tenant(
+            name,
+            f"sfumato/{folder.resolve().name}@{digest}",
+            protector,
+            ledger,
+            tokens,
+            dim,
+            Releaser(protector),
+        )
+
+    def _protector(self, folder: Path) -> Protector:
+        loaded = open_protector(self._settings, folder)
+        name = self._encoder_name(loaded)
+        if name not in self._encoders:
+            # Waiting for an upstream takes nothing from anybody here.
+            shares = Shares() if self._settings.upstream else self._shares
+            self._encoders[name] = MergingEmbedder(self._encoder(loaded), shares)
+        encoder = self._encoders[name]
+        expected = loaded.learned.model_id
+        vouched = bool(self._settings.upstream) and self._settings.same_encoder
+        if expected is not None and encoder.model_id != expected and not vouched:
+            hint = " Say --same-encoder if it is the same one." if self._settings.upstream else ""
+            raise InputError(
+                f"The encoder must be the one the protector was learned for, {expected}. "
+                f"Found {encoder.model_id}.{hint}"
+            )
+        if loaded.mechanism.dim not in (None, encoder.dim):
+            raise InputError(
+                f"The encoder must give {loaded.mechanism.dim} dimensions for this protector. "
+                f"Found {encoder.dim}."
+            )
+        return replace(loaded, embedder=encoder)
+
+    def _encoder_name(self, protector: Protector) -> str:
+        chosen = protector.embedder
+        if self._settings.upstream:
+            return "upstream"
+        if chosen is None:
+            raise InputError(
+                "This protector has no encoder. Name an --upstream, or learn one with an encoder."
+            )
+        return chosen if isinstance(chosen, str) else chosen.name
+
+    def _encoder(self, protector: Protector) -> Embedder:
+        settings = self._settings
+        if not settings.upstream:
+            return protector.encoder
+        return OpenAIEndpoint(
+            settings.upstream_model,
+            base_url=settings.upstream,
+            key_variable=settings.upstream_key_variable or None,
+            dim=protector.dim,
+            timeout=settings.timeout,
+            retries=2,
+            longest_wait=settings.timeout / 4,
+        )
+
+
+def open_protector(settings: GatewaySettings, folder: Path) -> Protector:
+    """Load a protector; its own encoder is left alone where an upstream embeds."""
+    instead = "upstream" if settings.upstream else None
+    hosts = tuple(settings.allow_remote.split(","))
+    return ProtectorReference(str(folder), allow_remote=hosts).open(embedder=instead)

@@ -1,0 +1,105 @@
+"""Releasing for one tenant: requests that wait at the same time share one write to the ledger.
+
+The write is synced to disk, which costs the same for one text as for a thousand. All of it comes before any
+noise; a request that the ledger refuses is then tried alone, so that it costs nobody else anything.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.preparing import Prepared
+from sfumato.protector import Protector, Role
+from sfumato.server.http.problems import Problem
+from sfumato.server.turns.work import Work
+
+MOST = 4096
+"""Texts in one write; a request that is larger alone still goes whole."""
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class _Pending:
+    texts: list[str]
+    ready: Prepared
+    role: Role
+    work: Work
+    vectors: NDArray[np.float32] | None = None
+    error: Exception | None = None
+
+    @property
+    def done(self) -> bool:
+        return self.vectors is not None or self.error is not None
+
+
+class Releaser:
+    """Whoever finds it free releases for all who wait."""
+
+    def __init__(self, protector: Protector) -> None:
+        self._protector = protector
+        self._free = threading.Condition()
+        self._waiting: list[_Pending] = []
+        self._busy = False
+
+    def release(self, texts: list[str], ready: Prepared, role: Role, work: Work) -> NDArray[np.float32]:
+        """Put texts on the ledger and release their vectors; `work` knows whether anybody waits for them."""
+        job = _Pending(texts, ready, role, work)
+        with self._free:
+            self._waiting.append(job)
+            while not job.done:
+                if self._busy:
+                    self._free.wait()
+                else:
+                    self._work_off()
+        if job.error is not None:
+            raise job.error
+        assert job.vectors is not None
+        return job.vectors
+
+    def _work_off(self) -> None:
+        """Release what waits and fits together; called with the condition held."""
+        jobs = self._together()
+        self._busy = True
+        self._free.release()
+        try:
+            self._release(jobs)
+        finally:
+            self._free.acquire()
+            self._busy = False
+            self._free.notify_all()
+
+    def _together(self) -> list[_Pending]:
+        role, rows = self._waiting[0].role, 0
+        jobs: list[_Pending] = []
+        for job in self._waiting:
+            if job.role == role and (not jobs or rows + len(job.texts) <= MOST):
+                jobs.append(job)
+                rows += len(job.texts)
+        self._waiting = [job for job in self._waiting if job not in jobs]
+        return jobs
+
+    def _release(self, jobs: list[_Pending]) -> None:
+        for job in jobs:
+            try:
+                job.work.check()
+            except Problem as given_up:
+                job.error = given_up
+        wanted = [job for job in jobs if not job.done]
+        if not wanted:
+            return
+        try:
+            together = Prepared.together([job.ready for job in wanted])
+            vectors = self._protector.release(together, role=wanted[0].role)
+        except Exception as error:
+            if len(wanted) == 1:
+                wanted[0].error = error
+                return
+            for job in wanted:
+                self._release([job])
+            return
+        ends = np.cumsum([len(job.texts) for job in wanted])[:-1]
+        for job, rows in zip(wanted, np.split(vectors, ends), strict=True):
+            job.vectors = rows
