@@ -1,4 +1,4 @@
-"""Neighbours, probe, noise figures and planted vectors on cases with known answers."""
+"""Neighbours, probe and noise figures on cases with known answers."""
 
 from __future__ import annotations
 
