@@ -41,7 +41,7 @@ class Release:
 
     @cached_property
     def filter_matrix(self) -> Floats | None:
-        """The public filter S (S + N)^-1 for noise N that is added to the vector; None where there is none."""
+        """The public filter S (S + N)^-1 for noise N that is added to vectors; None where there is none."""
         mechanism, background = self.mechanism, self.background
         if background is None or not mechanism.additive:
             return None
