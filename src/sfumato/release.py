@@ -41,10 +41,13 @@ class Release:
 
     @cached_property
     def filter_matrix(self) -> Floats | None:
-        """The public filter S (S + N)^-1 for this mechanism's noise N; None without a background."""
-        if self.background is None or not self.mechanism.additive:
+        """The public filter S (S + N)^-1 for noise N that is added to vectors; None where there is none."""
+        mechanism, background = self.mechanism, self.background
+        if background is None or not mechanism.additive:
             return None
-        return self.background.filter_for(self.mechanism.noise_covariance(self.background.dim))
+        if mechanism.output_dim(background.dim) != background.dim:
+            return None
+        return background.filter_for(mechanism.noise_covariance(background.dim))
 
     @property
     def guarantee(self) -> Guarantee:
@@ -83,9 +86,7 @@ class Release:
     def _of_array(
         self, array: FloatArray, rng: object, rows: NDArray[np.intp] | None = None
     ) -> NDArray[np.float32]:
-        out = self.mechanism.privatize(array if rows is None else array[rows], rng)
-        if out.shape[1] == array.shape[1]:
-            out = self._filtered(out)
+        out = self._filtered(self.mechanism.privatize(array if rows is None else array[rows], rng))
         if rows is not None:
             out, noisy = array.astype(np.float32), out
             out[rows] = noisy
@@ -105,7 +106,7 @@ class Release:
             return torch.from_numpy(self._of_array(array, rng)).to(tensor.device)
         released = gpu.privatize(self.mechanism, tensor, rng)
         matrix, background = self.filter_matrix, self.background
-        if matrix is not None and background is not None and released.shape[1] == tensor.shape[1]:
+        if matrix is not None and background is not None:
             apply_filter(released, matrix, background.mean)
         return unit_rows(released) if self.normalise else released
 
@@ -125,10 +126,7 @@ class Release:
 
     def expected(self, vectors: Any) -> Floats:
         """What a release of every row would be without its noise, in float64."""
-        array = as_vectors(vectors, dim=self.mechanism.dim)
-        rows = self.mechanism.expected(array)
-        if rows.shape[1] == array.shape[1]:
-            rows = self._filtered(rows)
+        rows = self._filtered(self.mechanism.expected(vectors))
         return unit(rows) if self.normalise else rows
 
     def likelihood(self, dim: int, *, seed: int = 0) -> Likelihood:
@@ -168,7 +166,7 @@ AS_IT_IS = Release(Identity(), normalise=False)
 """What vectors go through that nobody protects."""
 
 
-class Releases(Protocol):
+class HoldsRelease(Protocol):
     """Whatever has a release inside, such as a protector."""
 
     @property
@@ -179,7 +177,8 @@ class Releases(Protocol):
         """Return it."""
 
 
-Releasing = Release | Mechanism | Releases
+Releasing = Release | Mechanism | HoldsRelease
+"""What a caller may say that vectors go through."""
 
 
 @overload

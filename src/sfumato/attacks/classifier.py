@@ -124,7 +124,8 @@ class TokenClassifier(Attack):
                 f"No text names one of the {len(vocabulary.terms)} terms, so none can be learned."
             )
         rows, labels = clean[learn], held[learn]
-        encoder = Entrance.of(self.embedder and entrance_of(mechanism, self.embedder))
+        asked = self.embedder is not None
+        encoder = Entrance.of(entrance_of(mechanism, self.embedder) if asked else None)
         if not encoder.hides:  # neutral texts are the same for every term
             made = self._substitutes(vocabulary, [known[row] for row in learn if held[row].any()], rng)
             if made:
