@@ -18,6 +18,7 @@ from sfumato.arrays import as_vectors, masked_rows, one_each
 from sfumato.concepts.base import Check
 from sfumato.concepts.concept import Concept
 from sfumato.concepts.neutral import MOST_COPIES, Mention, spread, without_overlaps
+from sfumato.concepts.spans import SpanLike
 from sfumato.embedders import load_embedder
 from sfumato.embedders.base import Embedder, OnBatch
 from sfumato.errors import InputError, ParameterError
@@ -30,7 +31,8 @@ from sfumato.sensitivity import Background
 from sfumato.types import FloatArray, Floats
 
 Role = Literal["document", "query"]
-RowSpans = Sequence[Sequence[tuple[int, int, str]]]
+RowSpans = Sequence[Sequence[SpanLike]]
+"""The spans that each text came with; they become Span where a concept reads them."""
 
 NEUTRAL_COPIES = 8
 

@@ -11,9 +11,10 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.concepts.base import Span
 from sfumato.errors import InputError, VectorError
 from sfumato.files import PathLike
-from sfumato.inputs.base import LARGEST_BATCH, Batch, Spans, Vectors, checked_spans
+from sfumato.inputs.base import LARGEST_BATCH, Batch, Vectors, checked_spans
 from sfumato.inputs.lines import open_binary
 
 OWN_FIELDS = ("text", "spans", "embedding")
@@ -33,7 +34,7 @@ def as_batch(file: PathLike, part: Any, row: int, width: int | None = None) -> B
     """Return the checked rows of an Arrow batch; `file` and `row` say in errors where it comes from."""
     names = part.schema.names
     texts = _texts(file, part.column("text"), row) if "text" in names else None
-    spans: list[Spans] | None = None
+    spans: list[list[Span]] | None = None
     if texts is not None and "spans" in names:
         marked = zip(itertools.count(row), _values(file, part.column("spans"), row), texts, strict=False)
         spans = [checked_spans(found, text, f"Row {i} of `{file}`") for i, found, text in marked]

@@ -15,8 +15,9 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 
+from sfumato.concepts.base import Span
 from sfumato.errors import InputError
-from sfumato.inputs.base import Spans, checked_spans, encodable
+from sfumato.inputs.base import checked_spans, encodable
 
 Line = tuple[int, str]
 
@@ -29,7 +30,7 @@ class Record(NamedTuple):
     """One row: its text, its spans where the row has that field, and the other fields."""
 
     text: str
-    spans: Spans | None
+    spans: list[Span] | None
     others: dict[str, Any]
     size: int = 0
     """About how many characters it takes in memory."""
