@@ -20,7 +20,7 @@ LARGEST_BATCH = 1 << 27
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class RowBatch:
     """Consecutive rows of one file; what the file does not hold is None."""
 
     first_row: int
