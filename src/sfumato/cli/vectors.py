@@ -16,7 +16,7 @@ from sfumato.inputs.parquet import open_parquet
 ID_COLUMN = "id"
 
 
-class Rows:
+class AuditTexts:
     """The first texts of a file, their spans, their ids, and which of them may be shown."""
 
     def __init__(self, path: Path, limit: int, everything: bool, id_column: str | None = None) -> None:

@@ -144,9 +144,7 @@ def release_folder(
     """
     start: Runner = ENGINES.get(engine)
     if ledger is not None and engine != "processes":
-        raise InputError(
-            f"A ledger is one file on one machine: --engine {engine} cannot share it. Leave one."
-        )
+        raise InputError(f"A ledger is one file on one machine: --engine {engine} cannot share it. Drop one.")
     portable = PortableProtector.of(protector, secret=secret, ledger=ledger, ceiling=ceiling)
     part_rows = whole_number(part_rows, "part_rows", 1, 1 << 40)
     came_from, goes_to = folder(source), PartsFolder(output)
