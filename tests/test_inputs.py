@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import tracemalloc
+from dataclasses import asdict
 
 import numpy as np
 import pyarrow as pa
@@ -12,11 +13,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from sfumato import inputs
+from sfumato.concepts.base import Span
 from sfumato.errors import InputError
 
 SECRET = "Zanzibar"
 TEXTS = [f"{SECRET} one", "", 'quote " and, comma', "naïve \u2028 café \x0b", "tab and 'more'"]
-SPANS = [[(0, 8, "place")], [], [], [(0, 5, "word"), (6, 7, "sign")], []]
+SPANS = [[Span(0, 8, "place")], [], [], [Span(0, 5, "word"), Span(6, 7, "sign")], []]
 VECTORS = np.arange(20, dtype=np.float32).reshape(5, 4) + 1
 
 
@@ -27,7 +29,7 @@ def write(path, data):
 
 
 def records():
-    marked = [[{"start": a, "end": b, "label": c} for a, b, c in spans] for spans in SPANS]
+    marked = [[asdict(span) for span in spans] for spans in SPANS]
     return [{"text": t, "spans": s, "id": i} for i, (t, s) in enumerate(zip(TEXTS, marked, strict=True))]
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from dataclasses import astuple
 
 import numpy as np
 import pytest
 
 from sfumato.concepts import Concept, build_pairs
+from sfumato.concepts.base import Span
 from sfumato.errors import ParameterError
 from sfumato.records import DISEASES, make_records
 from sfumato.records.writing import LABELS, fill, ideas
@@ -28,7 +30,7 @@ def test_marked_facts_are_what_they_say():
     made = make_records(800, seed=1)
     found = {label: set() for label in LABELS.values()}
     for record in made:
-        for start, end, label in record.spans:
+        for start, end, label in map(astuple, record.spans):
             found[label].add(record.text[start:end])
     assert all(found.values())
     assert {each.lower() for each in found["disease"]} == set(DISEASES)
@@ -44,7 +46,7 @@ def test_clinic_records_name_one_disease_and_searches_name_none():
     for record in make_records(400, seed=2):
         assert concept.terms_in(record.text) == ([record.disease] if record.kind == "clinic" else [])
         assert not concept.terms_in(record.query)
-        name = next((record.text[s:e] for s, e, label in record.spans if label == "person"), None)
+        name = next((record.text[s.start : s.end] for s in record.spans if s.label == "person"), None)
         assert name is not None and name not in record.query
 
 
@@ -65,7 +67,7 @@ def test_a_row_of_an_input_file():
 def test_templates():
     assert ideas("a {x}|b\nc\n    | d") == (("a {x}", "b"), ("c", "d"))
     text, spans = fill("{Name} saw {city}.", {"name": "ann", "city": "Oslo"})
-    assert text == "Ann saw Oslo." and spans == [(0, 3, "person"), (8, 12, "city")]
+    assert text == "Ann saw Oslo." and spans == [Span(0, 3, "person"), Span(8, 12, "city")]
 
 
 def test_no_torch_is_needed():

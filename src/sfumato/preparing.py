@@ -14,12 +14,14 @@ from sfumato.accounting.sticky import canonical
 from sfumato.concepts.base import Check
 from sfumato.concepts.concept import Concept
 from sfumato.concepts.neutral import Mention, neutral_texts, spread, without_overlaps
+from sfumato.concepts.spans import SpanLike
 from sfumato.embedders.base import Embedder, OnBatch
 from sfumato.embedders.seen import seen_by
 from sfumato.errors import InputError
 
 Names = tuple[str, ...]
-RowSpans = Sequence[Sequence[tuple[int, int, str]]]
+RowSpans = Sequence[Sequence[SpanLike]]
+"""The spans that each text came with; they become Span where a concept reads them."""
 
 
 @dataclass(frozen=True, slots=True)

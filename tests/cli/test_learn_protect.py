@@ -134,6 +134,24 @@ def test_a_folder_gives_a_folder(folder):
     assert sorted(path.name for path in (folder / "many-out").glob("*.parquet")) == ["a.parquet", "b.parquet"]
 
 
+def test_a_folder_of_files_goes_on_with_those_that_are_not_finished(folder):
+    (folder / "notes").mkdir()
+    for name in ("a.txt", "b.txt", "c.txt"):
+        (folder / "notes" / name).write_text("\n".join(sentences(12)))
+    (folder / "notes/b.txt").write_bytes(b"not \xff a text")
+    base = ("protect", "notes", "--protector", "protector", "-o", "notes-out", "--json", "notes.json")
+    assert sfumato(*base, cwd=folder).returncode == 2
+    first = (folder / "notes-out/a.parquet").read_bytes()
+    (folder / "notes/b.txt").write_text("\n".join(sentences(12, seed=2)))
+    done = sfumato(*base, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    outputs = json.loads((folder / "notes.json").read_text())["outputs"]
+    assert [each["resumed"] for each in outputs] == [1, 0, 0] and "by an earlier run" in done.stdout
+    assert (folder / "notes-out/a.parquet").read_bytes() == first  # fresh noise, drawn once
+    assert sfumato(*base, "--restart", cwd=folder).returncode == 0
+    assert (folder / "notes-out/a.parquet").read_bytes() != first
+
+
 def bad_inputs(folder):
     (folder / "empty.txt").write_text("")
     (folder / "binary.txt").write_bytes(bytes(range(256)) * 40)

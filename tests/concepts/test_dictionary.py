@@ -114,9 +114,9 @@ def test_spans_are_read_from_records_and_tuples():
     records = [{"start": 2, "end": 3, "label": "b"}, (0, 1, "a"), Span(4, 5, "c")]
     assert [span.label for span in read_spans(records, 5)] == ["a", "b", "c"]
     for wrong in ({"start": 1, "end": 2}, (1, 2), {"start": "1", "end": 2, "label": "x"}, 7):
-        with pytest.raises(InputError, match="in row 3"):
+        with pytest.raises(InputError, match="Row 3 has a span"):
             read_spans([wrong], 5, row=3)
-    with pytest.raises(InputError, match="ends at 9 of 5 characters in row 0"):
+    with pytest.raises(InputError, match=r"Row 0 has a span \(number 0\).* 0 <= start < end <= 5, "):
         read_spans([(0, 9, "a")], 5, row=0)
     with pytest.raises(InputError, match="0 <= start < end"):
         read_spans([(3, 2, "a")], 5)

@@ -25,8 +25,8 @@ from sfumato.mechanisms import Laplace
 from sfumato.protector import Protector
 from sfumato.reference import ProtectorReference, absolute_place, open_protector, place_name, read_secret
 from sfumato.saving import load_protector, save_protector
-from sfumato.scale.folder import release_folder
-from sfumato.scale.recipe import Recipe
+from sfumato.scale.portable import PortableProtector
+from sfumato.scale.release import release_folder
 from sfumato.scale.rows import as_table
 from sfumato.scale.spark import in_arrow
 from sfumato.stores.memory import Memory
@@ -92,7 +92,7 @@ def a_transformer(**places):
 
 
 def a_worker(**places):
-    return Recipe.of(load_protector("protector"), **places).open().embed(TEXTS)
+    return PortableProtector.of(load_protector("protector"), **places).open().embed(TEXTS)
 
 
 def a_spark_function(**places):

@@ -20,10 +20,11 @@ from sfumato.accounting import Ledger, Secret
 from sfumato.errors import InputError
 from sfumato.mechanisms import Laplace
 from sfumato.protector import Protector
-from sfumato.scale.folder import release_folder
-from sfumato.scale.job import Job, Part, cut
 from sfumato.scale.places import folder
-from sfumato.scale.recipe import Recipe
+from sfumato.scale.plan import ReleaseJob, ReleasePart
+from sfumato.scale.portable import PortableProtector
+from sfumato.scale.release import release_folder
+from sfumato.scale.sources import cut
 from sfumato.scale.worker import Worker
 from tests.scale.folders import (
     DIM,
@@ -121,7 +122,7 @@ def test_no_two_vectors_share_noise(tmp_path):
 COMMAND = """
 import sys
 from tests.scale.folders import plain
-from sfumato.scale.folder import release_folder
+from sfumato.scale.release import release_folder
 if __name__ == "__main__":
     source, out, key = sys.argv[1:]
     release_folder(source, out, plain(), secret=key or None, workers=2, part_rows=100, keep_columns=["id"])
@@ -190,14 +191,14 @@ def test_a_finished_run_is_left_alone_and_a_published_part_is_not_drawn_again(in
 
 
 def test_the_second_of_two_workers_keeps_the_first_ones_part(inputs, tmp_path):
-    job = Job(str(inputs), str(tmp_path / "out"), Recipe.of(plain()), stamp="same")
-    part = Part("v0-00000.parquet", "v0.parquet", (0,), 0, 200)
-    worker, late = Worker(job), Worker(job)
+    job = ReleaseJob(str(inputs), str(tmp_path / "out"), stamp="same")
+    part = ReleasePart("v0-00000.parquet", "v0.parquet", (0,), 0, 200)
+    worker, late = Worker(job, plain()), Worker(job, plain())
     publish = late._publish
 
-    def overtaken(part):
+    def overtaken(part, rows):
         worker.release(part)
-        publish(part)
+        publish(part, rows)
 
     late._publish = overtaken
     record = late.release(part)
@@ -328,8 +329,8 @@ def test_a_secret_does_not_travel(tmp_path):
     key = key_file(tmp_path / "key")
     protector = Protector(Laplace(epsilon=1.0), secret=Secret.from_file(key))
     with pytest.raises(InputError, match="do not travel"):
-        Recipe.of(protector)
-    recipe = Recipe.of(protector, secret=key)
+        PortableProtector.of(protector)
+    portable = PortableProtector.of(protector, secret=key)
     raw = bytes.fromhex((tmp_path / "key").read_text().strip())
-    assert raw not in repr(recipe).encode() and all(raw not in content for _, content in recipe.files)
-    assert recipe.open().secret.key_id == protector.secret.key_id
+    assert raw not in repr(portable).encode() and all(raw not in content for _, content in portable.files)
+    assert portable.open().secret.key_id == protector.secret.key_id

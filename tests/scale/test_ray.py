@@ -15,8 +15,8 @@ import pytest
 from sfumato.errors import InputError, SfumatoError
 from sfumato.mechanisms import Laplace
 from sfumato.protector import Protector
-from sfumato.scale.folder import release_folder
 from sfumato.scale.ray import protect_dataset, session
+from sfumato.scale.release import release_folder
 from tests.scale.folders import contents, key_file, make_folder, manifest, plain, released_ids
 
 pytestmark = [

@@ -17,8 +17,8 @@ from sfumato.mechanisms import Laplace
 from sfumato.protector import Protector
 from sfumato.saving import load_protector
 from sfumato.scale import release
-from sfumato.scale.folder import release_folder
 from sfumato.scale.places import folder as place_of
+from sfumato.scale.release import release_folder
 
 NOISE = ("--mechanism", "laplace", "--noise-ratio", "0.5")
 
@@ -152,7 +152,7 @@ def test_a_resumed_run_counts_rows_and_not_batches(tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         release.release_file(tmp_path / "in.npy", out, plain(), batch_rows=10, on_rows=stop_after_three)
     done = release.release_file(tmp_path / "in.npy", out, plain(), batch_rows=10)
-    assert done.resumed_at == 21 and done.rows == 50
+    assert done.resumed_rows == 21 and done.rows == 50
 
 
 # A folder of Parquet files

@@ -14,7 +14,7 @@ from sfumato.mechanisms import Laplace
 from sfumato.protector import Protector
 from sfumato.reference import ProtectorReference, open_protector
 from sfumato.saving import load_protector, save_protector
-from sfumato.scale.recipe import Recipe
+from sfumato.scale.portable import PortableProtector
 from sfumato.text.chat import Chat
 from tests.contracts.embedder_cases import SERVED_DIM, serving
 
@@ -128,7 +128,7 @@ def test_which_variable_holds_the_key_of_a_host(address, variable):
     assert key_variable(address) == variable
 
 
-def test_recipes_adapters_and_saved_attacks_ask_too(folder, server, monkeypatch, tmp_path):
+def test_workers_adapters_and_saved_attacks_ask_too(folder, server, monkeypatch, tmp_path):
     with pytest.raises(ArtifactError):
         open_protector(folder)
     with pytest.raises(ArtifactError):
@@ -142,7 +142,7 @@ def test_recipes_adapters_and_saved_attacks_ask_too(folder, server, monkeypatch,
     opened = open_protector(ProtectorReference(str(folder), allow_remote=(host(server),)))
     assert "allow_remote" not in opened.config()
     made = load_protector(folder, allow_remote=[host(server)])
-    worker = Recipe.of(made).open()
+    worker = PortableProtector.of(made).open()
     assert np.isfinite(worker.embed(["one"])).all() and server.requests
     monkeypatch.setenv("SFUMATO_ALLOW_REMOTE", f"other.test, {host(server)}")
     assert load_protector(folder).embedder == made.embedder

@@ -22,7 +22,7 @@ from sfumato.protector import Protector
 from sfumato.randomness import generator
 from sfumato.saving import save_protector
 from sfumato.stores import Memory, migrate, open_store
-from sfumato.stores.marks import MARK
+from sfumato.stores.provenance import PROVENANCE
 from tests.stores.servers import postgres, quick_folder
 
 ROWS, DIM = 450, 48
@@ -80,7 +80,7 @@ def noise_ratio(store):
 def once(store):
     """Every row carries one mark and the noise of one release: of two it would be 1.4 times as long."""
     ratio, rows = noise_ratio(store)
-    assert {fields[MARK] for fields in rows.metadata} == {rows.metadata[0][MARK]}
+    assert {fields[PROVENANCE] for fields in rows.metadata} == {rows.metadata[0][PROVENANCE]}
     assert [fields["group"] for fields in rows.metadata] == [row % 3 for row in range(ROWS)]
     assert 0.36 < ratio < 0.44
     return rows
@@ -149,7 +149,7 @@ def test_in_place_no_row_is_released_twice(product, sticky, tmp_path, saved, cap
         crash(clean, "-", saved, key, "inside", 2)
         with open_store(clean) as store:
             half = store.get(IDS)
-            marked = [MARK in fields for fields in half.metadata]
+            marked = [PROVENANCE in fields for fields in half.metadata]
             assert sum(marked) == 150
         command = ["migrate", "--from", clean, "--in-place", "--protector", saved, "--json", tmp_path / "m"]
         command += ["--secret", key] if sticky else []
@@ -218,8 +218,8 @@ def test_a_table_of_ones_own_is_protected_in_place_column_by_column():
                 assert len(store) == ROWS
                 done = migrate(store, None, protector(), text_field="body")
                 assert done.rows == ROWS and done.texts_left == ROWS
-                assert store.get(["7"]).metadata[0].keys() == {"body", "tag", MARK}
-                assert [hit.id for hit in store.search(CLEAN[:1], 5, where={MARK: done.mark})[0]][0] == "0"
+                assert store.get(["7"]).metadata[0].keys() == {"body", "tag", PROVENANCE}
+                assert store.search(CLEAN[:1], 5, where={PROVENANCE: done.mark})[0][0].id == "0"
             changed = connection.execute(
                 'SELECT count(*) FROM "my app"."the ""notes""" WHERE body IS NOT NULL'
             ).fetchone()
@@ -327,7 +327,7 @@ def test_rows_released_under_another_key_are_released_anew_from_their_texts(in_p
     with Memory() as store, Memory() as other:
         # What version 0.1 left behind: releases under another mark, each with its text beside it.
         old = made.mechanism.privatize(CLEAN)
-        store.add(IDS, old, [{"document": text, MARK: "0123456789abcdef"} for text in TEXTS])
+        store.add(IDS, old, [{"document": text, PROVENANCE: "0123456789abcdef"} for text in TEXTS])
         for target in (None, other):
             with pytest.raises(InputError, match="with --texts"):
                 migrate(store, target, made)
@@ -335,7 +335,7 @@ def test_rows_released_under_another_key_are_released_anew_from_their_texts(in_p
         done = migrate(store, target, made, texts=True)
         assert done.released == ROWS and done.rows == ROWS
         rows = (store if in_place else other).get(IDS)
-        assert {fields[MARK] for fields in rows.metadata} == {done.mark}
+        assert {fields[PROVENANCE] for fields in rows.metadata} == {done.mark}
         assert np.allclose(rows.vectors, made.embed(TEXTS), atol=1e-6)
         again = migrate(store, target, made, texts=True)
         assert again.released == 0 and again.before == ROWS

@@ -12,7 +12,7 @@ from sfumato.errors import BudgetError, InputError, ParameterError
 from sfumato.mechanisms import Laplace
 from sfumato.protector import Protector, TextsMissingWarning
 from sfumato.stores import Memory, ProtectedStore, open_store
-from sfumato.stores.marks import MARK
+from sfumato.stores.provenance import PROVENANCE
 from tests.stores.servers import postgres
 
 DIM = 64
@@ -38,7 +38,7 @@ def test_documents_are_released_and_found():
     stored = store.store.get(IDS)
     for mine, theirs in zip(clean, stored.vectors, strict=True):
         assert 0.3 < float(mine @ theirs) / np.linalg.norm(theirs) < 0.99
-    assert [set(fields) for fields in stored.metadata] == [{"room", MARK}] * 3
+    assert [set(fields) for fields in stored.metadata] == [{"room", PROVENANCE}] * 3
     hits = store.search([TEXTS[1]], 3)[0]
     assert {hit.id for hit in hits} == set(IDS) and all(set(hit.metadata) == {"room"} for hit in hits)
     assert [hit.id for hit in store.search([TEXTS[1]], 3, where={"room": 1})[0]] == ["b"]
@@ -96,7 +96,7 @@ def test_neither_texts_nor_raw_vectors_reach_a_table_in_postgres():
                 str(connection.execute(f"SELECT row_to_json({name})::text FROM {name}").fetchall())
                 for name in ("notes", "clean")
             )
-    assert dump.count(MARK) == 4 and '"room": 2' in dump
+    assert dump.count(PROVENANCE) == 4 and '"room": 2' in dump
 
     def shown(vector, where):
         """The share of its numbers that stand there, by their first digits: a few do by chance."""

@@ -19,7 +19,7 @@ from sfumato.auditing.verdict import percent
 from sfumato.cli.collection import Collected, collect
 from sfumato.cli.options import AllowRemoteOption, named_concepts, reference
 from sfumato.cli.output import JsonOption, checked_output, console, progress, write_json
-from sfumato.cli.vectors import Rows
+from sfumato.cli.vectors import AuditTexts
 from sfumato.concepts.concept import Concept
 from sfumato.errors import InputError
 from sfumato.files import write_atomic
@@ -234,14 +234,14 @@ def command(
         seed=seed,
     )
     limit = whole_number(limit, "--limit", 1, 10**9)
-    given: Rows | Collected
+    given: AuditTexts | Collected
     if store is not None:
         given = collect(
             store, source, text_field=text_field, id_column=id_column, limit=limit, everything=show_texts
         )
     else:
         assert source is not None
-        given = Rows(source, limit, show_texts, id_column)
+        given = AuditTexts(source, limit, show_texts, id_column)
     gold: list[Gold] = [read_searches(searches)] if searches else []
     gold += [read_pairs(utility)] if utility else []
     made = None

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.cli.vectors import ID_COLUMN, by_id
+from sfumato.concepts.base import Span
 from sfumato.errors import InputError
 from sfumato.inputs import read
 from sfumato.stores.base import Store
@@ -27,7 +28,7 @@ class Collected:
     ids: list[str] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
     stored: list[Any] = field(default_factory=list)
-    spans: list[list[tuple[int, int, str]]] | None = None
+    spans: list[list[Span]] | None = None
     showable: list[bool] = field(default_factory=list)
 
     @property
@@ -79,7 +80,7 @@ def _with_own_texts(store: Store, name: str, found: Collected, limit: int, every
 def _with_texts_of(store: Store, source: Path, found: Collected, limit: int, everything: bool) -> Collected:
     id_column = found.id_column
     labelled = False
-    spans: list[list[tuple[int, int, str]]] = []
+    spans: list[list[Span]] = []
     missing = 0
     for batch in read(source, batch=_AT_ONCE, need="text"):
         texts = batch.texts or []

@@ -10,6 +10,7 @@ import typer
 from sfumato.artifacts import require_free
 from sfumato.cli.options import InputFile, named_concepts
 from sfumato.cli.output import JsonOption, checked_output, console, progress, write_json
+from sfumato.concepts.base import Span
 from sfumato.errors import InputError
 from sfumato.inputs import read, read_texts
 from sfumato.learning import LearnSettings, learn
@@ -23,9 +24,9 @@ EXAMPLE = (
 )
 
 
-def _read_all(path: Path, limit: int) -> tuple[list[str], list[list[tuple[int, int, str]]] | None]:
+def _read_all(path: Path, limit: int) -> tuple[list[str], list[list[Span]] | None]:
     texts: list[str] = []
-    spans: list[list[tuple[int, int, str]]] = []
+    spans: list[list[Span]] = []
     labelled = False
     for batch in read(path, need="text"):
         if batch.texts is None:

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from sfumato.cli.output import JsonOption, console, write_json
 from sfumato.errors import InputError
-from sfumato.scale.cost import STORES, Plan, Question, plan
+from sfumato.scale.cost import STORES, CostEstimate, Workload, plan
 
 NAME = "plan"
 EXAMPLE = (
@@ -71,7 +71,7 @@ def command(
 
         dim = load_embedder(encode).dim
     found = plan(
-        Question(
+        Workload(
             vectors=_count(vectors),
             dim=_DEFAULT_DIM if dim is None else dim,
             mechanism=mechanism,
@@ -88,7 +88,7 @@ def command(
     write_json(json, found.to_dict())
 
 
-def _show(found: Plan) -> None:
+def _show(found: CostEstimate) -> None:
     screen, asked = console(), found.question
     table = Table(box=None, pad_edge=False)
     for name in ("stage", "vectors a second", "alone"):

@@ -4,13 +4,33 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from sfumato.cli.options import AllowRemoteOption, LedgerOption, SecretOption, plain_kind, reference
-from sfumato.cli.output import JsonOption, checked_output, console, progress, results_folder, write_json
+from sfumato.cli.output import JsonOption, console, progress, results_folder, write_json
+from sfumato.cli.protect_options import (
+    AddressOption,
+    BatchOption,
+    CeilingOption,
+    CollectionOption,
+    EmbedderOption,
+    EngineOption,
+    EpsilonOption,
+    IdColumnOption,
+    KeepColumnsOption,
+    KeepOption,
+    MechanismOption,
+    NoiseRatioOption,
+    OnlyMatchingOption,
+    OutOption,
+    ProtectorOption,
+    RestartOption,
+    SourceArgument,
+    TenantOption,
+    WorkersOption,
+)
 from sfumato.embedders import load_embedder
 from sfumato.errors import InputError
 from sfumato.evaluation.calibrate import Calibrated, calibrate, scaled
@@ -18,11 +38,11 @@ from sfumato.inputs import count, read
 from sfumato.learned import Learned
 from sfumato.numbers import whole_number
 from sfumato.protector import Protector
-from sfumato.reference import absolute_place
-from sfumato.scale.folder import ReleasedFolder, release_folder
-from sfumato.scale.job import first_rows, row_count
+from sfumato.reference import ProtectorReference, absolute_place
+from sfumato.scale.outputs import ReleaseSummary
 from sfumato.scale.places import folder
-from sfumato.scale.release import BATCH_ROWS, Released, release_file
+from sfumato.scale.release import BATCH_ROWS, release_file, release_folder
+from sfumato.scale.sources import files_of, first_rows, is_parquet_folder, row_count
 
 NAME = "protect"
 EXAMPLE = (
@@ -33,7 +53,7 @@ EXAMPLE = (
 
 
 def _first_vectors(source: str, protector: Protector) -> Any:
-    batch = first_rows(folder(source), 2000) if _is_folder(source) else next(read(source, batch=2000))
+    batch = first_rows(folder(source), 2000) if is_parquet_folder(source) else next(read(source, batch=2000))
     if batch.texts is not None and protector.embedder is not None:
         return protector.prepare(batch.texts, spans=batch.spans).vectors
     if batch.vectors is not None:
@@ -91,48 +111,21 @@ def _choose(
     return found.protector, found
 
 
-def _is_folder(source: str) -> bool:
-    """Whether this is a folder of Parquet files, to be released row group by row group."""
-    if "://" in source:
-        return True
-    found = Path(source)
-    return found.is_dir() and next(found.rglob("*.parquet"), None) is not None
-
-
-def _jobs(source: Path, out: Path) -> list[tuple[Path, Path]]:
-    """One job a file; a folder gives a folder of the same names."""
-    if not source.is_dir():
-        return [(source, out)]
-    files = sorted(path for path in source.iterdir() if path.is_file() and not path.name.startswith("."))
-    if not files:
-        raise InputError(f"{source.name} is a folder without files.")
-    jobs = {out / (path.name.partition(".")[0] + ".parquet"): path for path in files}
-    if len(jobs) < len(files):
-        twice = next(path for path in files if path not in jobs.values())
-        raise InputError(f"{source.name} holds several files named {twice.stem!r}. Rename all but one.")
-    return [(path, to) for to, path in jobs.items()]
-
-
-def _run(
-    source: Path, out: Path, made: Protector, keep_columns: list[str], restart: bool, batch: int
-) -> Released:
+def _run(source: Path, out: Path, made: Protector, batch: int, **options: Any) -> ReleaseSummary:
+    batch_rows = whole_number(batch, "--batch", 1, 10**6)
     with progress(source.name, count(source), rate="rows") as bar:
-        return release_file(
-            source,
-            out,
-            made,
-            keep_columns=keep_columns,
-            restart=restart,
-            batch_rows=whole_number(batch, "--batch", 1, 10**6),
-            on_rows=lambda rows: bar.advance(bar.task_ids[0], rows),
-        )
+        told = partial(bar.advance, bar.task_ids[0])
+        return release_file(source, out, made, batch_rows=batch_rows, on_rows=told, **options)
 
 
-def _run_folder(source: str, out: str, made: Protector, **options: Any) -> ReleasedFolder:
+def _run_folder(
+    source: str, out: str, made: Protector, place: ProtectorReference, **options: Any
+) -> ReleaseSummary:
+    places: Any = {name: absolute_place(getattr(place, name)) or None for name in ("secret", "ledger")}
+    alone = made.without_accounting()
     with progress("protecting", row_count(folder(source)), rate="rows") as bar:
-        return release_folder(
-            source, out, made, on_rows=lambda rows: bar.advance(bar.task_ids[0], rows), **options
-        )
+        told = partial(bar.advance, bar.task_ids[0])
+        return release_folder(source, out, alone, **places, ceiling=place.ceiling, on_rows=told, **options)
 
 
 def _only_for(name: str, values: dict[str, object]) -> None:
@@ -142,77 +135,33 @@ def _only_for(name: str, values: dict[str, object]) -> None:
 
 
 def command(
-    source: Annotated[
-        str,
-        typer.Argument(
-            metavar="IN",
-            help="Texts or vectors: .txt, .jsonl, .csv, .tsv, .parquet or .npy, or a folder of Parquet "
-            "files, also by address (s3://...).",
-            show_default=False,
-        ),
-    ],
-    out: Annotated[
-        str,
-        typer.Option(
-            "-o",
-            "--out",
-            metavar="OUT",
-            help="Where to: .parquet, .npy, or a folder for a folder.",
-            callback=checked_output,
-        ),
-    ],
-    protector: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="A protector made by `sfumato learn`.")
-    ] = None,
-    mechanism: Annotated[
-        str | None, typer.Option(metavar="NAME", help="A mechanism of `sfumato mechanisms`.")
-    ] = None,
-    embedder: Annotated[
-        str | None, typer.Option(help="The encoder for texts; a protector knows its own.")
-    ] = None,
-    epsilon: Annotated[float | None, typer.Option(help="Set the noise by epsilon.")] = None,
-    noise_ratio: Annotated[
-        float | None, typer.Option(help="Set the noise by its length over a vector's.")
-    ] = None,
-    keep: Annotated[
-        str | None, typer.Option(help="The strongest noise that keeps, say, recall@10=0.9 or ndcg=0.95.")
-    ] = None,
-    keep_columns: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="A column to carry over; never `text` unless named."),
-    ] = None,
-    only_matching: Annotated[
-        bool, typer.Option(help="No noise for texts without the concept (which then shows).")
-    ] = False,
+    source: SourceArgument,
+    out: OutOption,
+    protector: ProtectorOption = None,
+    mechanism: MechanismOption = None,
+    embedder: EmbedderOption = None,
+    epsilon: EpsilonOption = None,
+    noise_ratio: NoiseRatioOption = None,
+    keep: KeepOption = None,
+    keep_columns: KeepColumnsOption = None,
+    only_matching: OnlyMatchingOption = False,
     allow_remote: AllowRemoteOption = None,
     secret: SecretOption = None,
     ledger: LedgerOption = None,
-    ceiling: Annotated[
-        float | None, typer.Option(help="Most epsilon a text may spend in the ledger.")
-    ] = None,
-    tenant: Annotated[str, typer.Option(help="Sticky noise differs between tenants.")] = "",
-    collection: Annotated[str, typer.Option(help="Sticky noise differs between collections.")] = "",
-    batch: Annotated[
-        int, typer.Option(help="Rows of a file released at a time; a killed run loses at most so many.")
-    ] = BATCH_ROWS,
-    id_column: Annotated[
-        str | None, typer.Option(help="Folders: the column that tells rows apart for sticky noise.")
-    ] = None,
-    workers: Annotated[
-        int | None, typer.Option(help="Folders: how many processes or Ray workers; every core if not said.")
-    ] = None,
-    engine: Annotated[str, typer.Option(help="Folders: `processes` or `ray`.")] = "processes",
-    address: Annotated[
-        str | None, typer.Option(help="The Ray cluster; one is started here if not said.")
-    ] = None,
-    restart: Annotated[
-        bool, typer.Option(help="Throw an unfinished release to OUT away and begin again.")
-    ] = False,
+    ceiling: CeilingOption = None,
+    tenant: TenantOption = "",
+    collection: CollectionOption = "",
+    batch: BatchOption = BATCH_ROWS,
+    id_column: IdColumnOption = None,
+    workers: WorkersOption = None,
+    engine: EngineOption = "processes",
+    address: AddressOption = None,
+    restart: RestartOption = False,
     json: JsonOption = None,
 ) -> None:
     """Release the vectors of a file or folder; a killed run goes on where it stopped when it is run again."""
-    whole = _is_folder(source)
-    jobs = [] if whole else _jobs(Path(source), Path(out))
+    whole = is_parquet_folder(source)
+    files = [] if whole else files_of(Path(source), Path(out))
     if not whole:
         _only_for("a folder of Parquet files", {
             "--id-column": id_column, "--workers": workers, "--address": address,
@@ -221,31 +170,22 @@ def command(
     place = reference(
         protector, secret=secret, ledger=ledger, ceiling=ceiling, tenant=tenant, collection=collection
     )
-    made, found = _choose(
-        source if whole else str(jobs[0][0]), protector, mechanism, embedder, epsilon, noise_ratio, keep,
-        allow_remote,
-    )  # fmt: skip
+    first = source if whole else str(files[0][0])
+    made, found = _choose(first, protector, mechanism, embedder, epsilon, noise_ratio, keep, allow_remote)
     made = replace(made, only_matching=only_matching or made.only_matching)
     made = place.equip(made, create=True)
-    done: list[Released | ReleasedFolder] = []
+    again: Any = {"keep_columns": keep_columns or [], "restart": restart}
     if whole:
-        done = [
-            _run_folder(
-                source, out, made.without_accounting(),
-                secret=absolute_place(place.secret) or None,
-                ledger=absolute_place(place.ledger) or None, ceiling=ceiling,
-                keep_columns=keep_columns or [], id_column=id_column, workers=workers, engine=engine,
-                address=address, restart=restart,
-            )
-        ]  # fmt: skip
+        workers_only = {"id_column": id_column, "workers": workers, "engine": engine, "address": address}
+        done = [_run_folder(source, out, made, place, **workers_only, **again)]
     else:
         with results_folder(Path(out)) if Path(source).is_dir() else nullcontext():
-            done = [_run(one, to, made, keep_columns or [], restart, batch) for one, to in jobs]
-    _show(done, made, found)
+            done = [_run(one, to, made, batch, **again) for one, to in files]
+    _show(done, made, found, whole=whole)
     write_json(json, _facts(done, made, found))
 
 
-def _show(done: list[Released | ReleasedFolder], made: Protector, found: Calibrated | None) -> None:
+def _show(done: list[ReleaseSummary], made: Protector, found: Calibrated | None, *, whole: bool) -> None:
     screen = console()
     if found is not None:
         screen.print(
@@ -257,27 +197,19 @@ def _show(done: list[Released | ReleasedFolder], made: Protector, found: Calibra
         said = [f"{each.rows} rows"]
         if each.matched is not None:
             said.append(f"{each.matched} with a concept")
-        if isinstance(each, ReleasedFolder):
+        if whole:
             said.append(f"{each.parts} parts")
             said += [f"{each.resumed} of them by an earlier run"] if each.resumed else []
-        elif each.resumed_at:
-            said.append(f"resumed at row {each.resumed_at}")
-        name = str(each.manifest).rpartition("/")[2]
+        elif each.resumed:
+            said.append("by an earlier run")
+        elif each.resumed_rows:
+            said.append(f"resumed at row {each.resumed_rows}")
+        name = each.manifest.rpartition("/")[2]
         screen.print(f"{each.output}: {', '.join(said)}; manifest {name}", highlight=False)
 
 
-def _facts(
-    done: list[Released | ReleasedFolder], made: Protector, found: Calibrated | None
-) -> dict[str, Any]:
-    outputs = [
-        {
-            "output": str(each.output),
-            "manifest": str(each.manifest),
-            "rows": each.rows,
-            "matched": each.matched,
-            **({"parts": each.parts, "resumed": each.resumed} if isinstance(each, ReleasedFolder) else {}),
-        }
-        for each in done
-    ]
+def _facts(done: list[ReleaseSummary], made: Protector, found: Calibrated | None) -> dict[str, Any]:
+    names = ("output", "manifest", "rows", "matched", "parts", "resumed")
+    outputs = [{name: getattr(each, name) for name in names} for each in done]
     kept = None if found is None else {"metric": found.metric, "target": found.target, "kept": found.kept}
     return {"outputs": outputs, "guarantee": made.guarantee.to_dict(), "kept": kept}

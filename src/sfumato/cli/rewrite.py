@@ -27,7 +27,7 @@ from sfumato.concepts.concept import Concept
 from sfumato.errors import InputError
 from sfumato.files import atomic_file, write_atomic
 from sfumato.inputs import count, read
-from sfumato.inputs.base import Batch
+from sfumato.inputs.base import RowBatch
 from sfumato.text import VOCABULARIES, Budgets, Rewriter, load_vocabulary
 from sfumato.text.chat import Chat
 from sfumato.text.explain import as_page, as_table, as_text, explain
@@ -105,7 +105,7 @@ def _line(text: str, records: bool) -> bytes:
     return (text.replace("\r", " ").replace("\n", " ") + "\n").encode()
 
 
-def _tasks(batch: Batch, task: str, column: str | None) -> list[str]:
+def _tasks(batch: RowBatch, task: str, column: str | None) -> list[str]:
     if column is None:
         return [task] * len(batch)
     return [str(value if value is not None else task) for value in batch.columns[column]]

@@ -9,7 +9,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from sfumato.inputs.base import Batch, Spans
+from sfumato.concepts.base import Span
+from sfumato.inputs.base import RowBatch
 from sfumato.text import Budgets, Group, GroupMap, Promise, Rewriter, Rewritten
 from sfumato.text.explain import Explanation
 from sfumato.text.groups import group_table
@@ -39,13 +40,13 @@ class Totals:
         if self.largest is None or made.promise.epsilon > self.largest.epsilon:
             self.largest = made.promise
 
-    def marked(self, batch: Batch, groups: GroupMap) -> list[Spans] | None:
+    def marked(self, batch: RowBatch, groups: GroupMap) -> list[list[Span]] | None:
         """The labelled spans of a batch; rows after the first labelled ones may have none."""
         if batch.spans is None:
             return [[] for _ in range(len(batch))] if self.labelled else None
         self.labelled = True
         if not groups.names_labels:
-            self.labels.update(label for row in batch.spans for _, _, label in row)
+            self.labels.update(span.label for row in batch.spans for span in row)
         return batch.spans
 
 

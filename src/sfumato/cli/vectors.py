@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.concepts.base import Span
 from sfumato.errors import InputError
 from sfumato.inputs import read
 from sfumato.inputs.parquet import open_parquet
@@ -15,14 +16,14 @@ from sfumato.inputs.parquet import open_parquet
 ID_COLUMN = "id"
 
 
-class Rows:
+class AuditTexts:
     """The first texts of a file, their spans, their ids, and which of them may be shown."""
 
     def __init__(self, path: Path, limit: int, everything: bool, id_column: str | None = None) -> None:
         self.texts: list[str] = []
         self.showable: list[bool] = []
         self.id_column, self.asked = id_column or ID_COLUMN, id_column is not None
-        found: list[list[tuple[int, int, str]]] = []
+        found: list[list[Span]] = []
         ids: list[Any] = []
         labelled = False
         for batch in read(path, need="text"):

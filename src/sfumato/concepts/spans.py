@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from sfumato.concepts.base import Check, Detector, Span
-from sfumato.errors import InputError
+from sfumato.errors import InputError, ParameterError
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -43,15 +43,22 @@ def relabel(spans: Iterable[Span], label: str) -> list[Span]:
     return [Span(span.start, span.end, label) for span in spans]
 
 
-def read_spans(items: Iterable[SpanLike], length: int, *, row: int | None = None) -> list[Span]:
-    """Read the spans that came with a text of `length` characters; refuse those that lie outside it."""
+def read_spans(
+    items: Iterable[SpanLike], length: int, *, row: int | None = None, where: str = ""
+) -> list[Span]:
+    """Read the spans that came with a text of `length` characters, sorted: the gate for all of them.
+
+    One that does not fit is refused by its number, and by the row or whatever `where` names; what it marks is
+    never shown.
+    """
     found = []
-    for item in items:
-        span = item if isinstance(item, Span) else _read(item, row)
-        if span.end > length:
+    for number, item in enumerate(items):
+        span = item if isinstance(item, Span) else _read(item)
+        if span is None or span.end > length:
+            place = where or ("A text" if row is None else f"Row {row}")
             raise InputError(
-                f"A span has to lie inside its text. Found one that ends at {span.end} of {length} "
-                f"characters{_where(row)}. Ends are exclusive and count characters, not bytes."
+                f"{place} has a span (number {number}) that does not fit: it has to have a `label` and "
+                f"0 <= start < end <= {length}, the length of its text in characters."
             )
         found.append(span)
     return sorted(found)
@@ -90,17 +97,14 @@ def encodable(text: str) -> str:
     return _SURROGATE.sub("\ufffd", text)
 
 
-def _read(item: Mapping[str, Any] | tuple[int, int, str], row: int | None) -> Span:
+def _read(item: Any) -> Span | None:
     try:
         start, end, label = item if isinstance(item, tuple) else (item["start"], item["end"], item["label"])
-        start, end = operator.index(start), operator.index(end)
-    except (KeyError, TypeError, ValueError) as error:
-        raise InputError(
-            f"A span has to hold whole numbers `start` and `end` and a `label`. "
-            f"Found something else{_where(row)}."
-        ) from error
-    return Span(start, end, str(label))
-
-
-def _where(row: int | None) -> str:
-    return "" if row is None else f" in row {row}"
+    except (KeyError, TypeError, ValueError):
+        return None
+    if isinstance(start, bool) or isinstance(end, bool) or not isinstance(label, str):
+        return None
+    try:
+        return Span(operator.index(start), operator.index(end), label)
+    except (TypeError, ParameterError):
+        return None

@@ -1,6 +1,6 @@
 """The files every command reads: texts, labelled spans and vectors, streamed in batches of rows."""
 
-from sfumato.inputs.base import Batch, Need, Spans
+from sfumato.inputs.base import Need, RowBatch
 from sfumato.inputs.reading import count, read, read_terms, read_texts
 
-__all__ = ["Batch", "Need", "Spans", "count", "read", "read_terms", "read_texts"]
+__all__ = ["RowBatch", "Need", "count", "read", "read_terms", "read_texts"]

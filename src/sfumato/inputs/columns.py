@@ -11,9 +11,10 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.concepts.base import Span
 from sfumato.errors import InputError, VectorError
 from sfumato.files import PathLike
-from sfumato.inputs.base import LARGEST_BATCH, Batch, Spans, Vectors, checked_spans
+from sfumato.inputs.base import LARGEST_BATCH, RowBatch, Vectors, checked_spans
 from sfumato.inputs.lines import open_binary
 
 OWN_FIELDS = ("text", "spans", "embedding")
@@ -29,17 +30,17 @@ def require_start(file: Path, rows: int, start: int) -> None:
         )
 
 
-def as_batch(file: PathLike, part: Any, row: int, width: int | None = None) -> Batch:
+def as_batch(file: PathLike, part: Any, row: int, width: int | None = None) -> RowBatch:
     """Return the checked rows of an Arrow batch; `file` and `row` say in errors where it comes from."""
     names = part.schema.names
     texts = _texts(file, part.column("text"), row) if "text" in names else None
-    spans: list[Spans] | None = None
+    spans: list[list[Span]] | None = None
     if texts is not None and "spans" in names:
         marked = zip(itertools.count(row), _values(file, part.column("spans"), row), texts, strict=False)
         spans = [checked_spans(found, text, f"Row {i} of `{file}`") for i, found, text in marked]
     vectors = _vectors(file, part.column("embedding"), row, width) if "embedding" in names else None
     columns = {name: _values(file, part.column(name), row) for name in names if name not in OWN_FIELDS}
-    return Batch(row, texts, spans, vectors, columns)
+    return RowBatch(row, texts, spans, vectors, columns)
 
 
 def _texts(file: PathLike, column: Any, row: int) -> list[str]:
@@ -118,7 +119,7 @@ def npy_shape(file: Path, zipped: bool) -> tuple[int, int]:
         return _header(file, handle)[0]
 
 
-def read_npy(file: Path, zipped: bool, size: int, start: int) -> Iterator[Batch]:
+def read_npy(file: Path, zipped: bool, size: int, start: int) -> Iterator[RowBatch]:
     """Yield the rows of an array file from `start` on, a block at a time."""
     with open_binary(file, zipped) as handle:
         (rows, width), by_column, kind = _header(file, handle)
@@ -138,10 +139,10 @@ def read_npy(file: Path, zipped: bool, size: int, start: int) -> Iterator[Batch]
             data = handle.read(wanted * line)
             if len(data) < wanted * line:
                 raise InputError(f"`{file}` ends before row {row + len(data) // line + 1}. Make it again.")
-            yield Batch(row, vectors=_native(np.frombuffer(data, kind).reshape(wanted, width)))
+            yield RowBatch(row, vectors=_native(np.frombuffer(data, kind).reshape(wanted, width)))
 
 
-def _mapped(file: Path, size: int, start: int) -> Iterator[Batch]:
+def _mapped(file: Path, size: int, start: int) -> Iterator[RowBatch]:
     array: NDArray[Any] | None = None
     try:
         array = np.load(file, mmap_mode="r", allow_pickle=False)
@@ -151,7 +152,7 @@ def _mapped(file: Path, size: int, start: int) -> Iterator[Batch]:
         raise InputError(f"`{file}` is shorter than its header says. Make it again.")
     size = max(1, min(size, LARGEST_BATCH // (array.shape[1] * array.dtype.itemsize)))
     for row in range(start, len(array), size):
-        yield Batch(row, vectors=_native(array[row : row + size]))
+        yield RowBatch(row, vectors=_native(array[row : row + size]))
 
 
 def _header(file: Path, handle: BinaryIO) -> tuple[tuple[int, int], bool, np.dtype[Any]]:

@@ -15,8 +15,9 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 
+from sfumato.concepts.base import Span
 from sfumato.errors import InputError
-from sfumato.inputs.base import Spans, checked_spans, encodable
+from sfumato.inputs.base import checked_spans, encodable
 
 Line = tuple[int, str]
 
@@ -25,11 +26,11 @@ _OBJECTS = 16
 """How many times as much memory values of JSON can take as their characters."""
 
 
-class Record(NamedTuple):
+class FileRow(NamedTuple):
     """One row: its text, its spans where the row has that field, and the other fields."""
 
     text: str
-    spans: Spans | None
+    spans: list[Span] | None
     others: dict[str, Any]
     size: int = 0
     """About how many characters it takes in memory."""
@@ -66,11 +67,11 @@ def _too_long(file: Path, number: int) -> InputError:
     return InputError(f"Line {number} of `{file}` makes a row of more than {_LONGEST >> 20} MiB. Split it.")
 
 
-def _txt(file: Path, found: Iterable[Line]) -> Iterator[Record]:
-    return (Record(line, None, {}, len(line)) for _, line in found)
+def _txt(file: Path, found: Iterable[Line]) -> Iterator[FileRow]:
+    return (FileRow(line, None, {}, len(line)) for _, line in found)
 
 
-def _jsonl(file: Path, found: Iterable[Line]) -> Iterator[Record]:
+def _jsonl(file: Path, found: Iterable[Line]) -> Iterator[FileRow]:
     for number, line in found:
         if not line.strip():
             continue
@@ -85,7 +86,7 @@ def _jsonl(file: Path, found: Iterable[Line]) -> Iterator[Record]:
         size = len(text) + _OBJECTS * (len(line) - len(text))
         if "spans" in record:
             spans = checked_spans(record.pop("spans"), text, f"Line {number} of `{file}`")
-        yield Record(text, spans, record, size)
+        yield FileRow(text, spans, record, size)
 
 
 def _wrong_record(record: Any) -> str:
@@ -99,7 +100,7 @@ def _wrong_record(record: Any) -> str:
     return "" if encodable(text) else "has a `text` with half of a surrogate pair"
 
 
-def _csv(file: Path, found: Iterable[Line]) -> Iterator[Record]:
+def _csv(file: Path, found: Iterable[Line]) -> Iterator[FileRow]:
     # The limit holds for the whole process and its default is 128 kB a field: it is only ever raised.
     csv.field_size_limit(max(csv.field_size_limit(), _LONGEST))
     taken = 0
@@ -130,12 +131,12 @@ def _csv(file: Path, found: Iterable[Line]) -> Iterator[Record]:
     return _named(file, values())
 
 
-def _tsv(file: Path, found: Iterable[Line]) -> Iterator[Record]:
+def _tsv(file: Path, found: Iterable[Line]) -> Iterator[FileRow]:
     # The format has no quotes: a field that starts with one just starts with one.
     return _named(file, ((number, line.split("\t") if line else []) for number, line in found))
 
 
-def _named(file: Path, rows: Iterable[tuple[int, list[str] | None]]) -> Iterator[Record]:
+def _named(file: Path, rows: Iterable[tuple[int, list[str] | None]]) -> Iterator[FileRow]:
     """Give the fields of each row the names in the first one."""
     names: list[str] = []
     for number, row in rows:
@@ -154,14 +155,14 @@ def _named(file: Path, rows: Iterable[tuple[int, list[str] | None]]) -> Iterator
             names = row
         elif len(row) == len(names):
             fields = dict(zip(names, row, strict=True))
-            yield Record(fields.pop("text"), None, fields, sum(map(len, row)))
+            yield FileRow(fields.pop("text"), None, fields, sum(map(len, row)))
         elif row:
             raise InputError(
                 f"Line {number} of `{file}` has to have {len(names)} fields. Found {len(row)}. Correct it."
             )
 
 
-RECORDS: dict[str, Callable[[Path, Iterable[Line]], Iterator[Record]]] = {
+RECORDS: dict[str, Callable[[Path, Iterable[Line]], Iterator[FileRow]]] = {
     ".txt": _txt,
     ".jsonl": _jsonl,
     ".csv": _csv,

@@ -8,7 +8,7 @@ from typing import Any, BinaryIO
 
 from sfumato.errors import InputError
 from sfumato.files import PathLike
-from sfumato.inputs.base import LARGEST_BATCH, Batch, Need
+from sfumato.inputs.base import LARGEST_BATCH, Need, RowBatch
 from sfumato.inputs.columns import OWN_FIELDS, as_batch, require_start
 from sfumato.inputs.pages import rows_at_once
 
@@ -31,7 +31,7 @@ def open_parquet(file: Path) -> Any:
 
 def read_parquet(
     file: Path, size: int, start: int, need: Need | None, columns: Collection[str] | None
-) -> Iterator[Batch]:
+) -> Iterator[RowBatch]:
     """Yield the rows of a Parquet file from `start` on; row groups before it are not read."""
     import pyarrow as pa
 

@@ -22,9 +22,9 @@ from pathlib import Path
 
 from sfumato.errors import InputError, ParameterError
 from sfumato.files import PathLike
-from sfumato.inputs.base import LARGEST_BATCH, Batch, Need
+from sfumato.inputs.base import LARGEST_BATCH, Need, RowBatch
 from sfumato.inputs.columns import npy_shape, read_npy, require_start
-from sfumato.inputs.lines import RECORDS, Record, lines, open_binary
+from sfumato.inputs.lines import RECORDS, FileRow, lines, open_binary
 from sfumato.inputs.parquet import open_parquet, read_parquet
 
 # A character may take four bytes.
@@ -38,7 +38,7 @@ def read(
     start: int = 0,
     need: Need | None = None,
     columns: Collection[str] | None = None,
-) -> Iterator[Batch]:
+) -> Iterator[RowBatch]:
     """Stream the rows of a file, with memory that does not grow with it.
 
     Args:
@@ -135,7 +135,7 @@ def _reading(file: Path) -> Iterator[None]:
         raise InputError(f"`{file}` cannot be read: {error.strerror or 'it is damaged'}.") from None
 
 
-def _guarded(file: Path, batches: Iterator[Batch], start: int) -> Iterator[Batch]:
+def _guarded(file: Path, batches: Iterator[RowBatch], start: int) -> Iterator[RowBatch]:
     empty = True
     with _reading(file):
         for batch in batches:
@@ -145,9 +145,9 @@ def _guarded(file: Path, batches: Iterator[Batch], start: int) -> Iterator[Batch
         raise InputError(f"`{file}` holds no rows. Give a file with at least one.")
 
 
-def _up_to(records: Iterator[Record], size: int) -> list[Record]:
+def _up_to(records: Iterator[FileRow], size: int) -> list[FileRow]:
     """The next records: so many, or fewer where they are long."""
-    rows: list[Record] = []
+    rows: list[FileRow] = []
     taken = 0
     for record in records:
         rows.append(record)
@@ -158,8 +158,8 @@ def _up_to(records: Iterator[Record], size: int) -> list[Record]:
 
 
 def _gathered(
-    file: Path, records: Iterator[Record], size: int, start: int, columns: Collection[str] | None
-) -> Iterator[Batch]:
+    file: Path, records: Iterator[FileRow], size: int, start: int, columns: Collection[str] | None
+) -> Iterator[RowBatch]:
     """Put records together to batches."""
     passed = sum(1 for _ in itertools.islice(records, start))
     require_start(file, passed, start)
@@ -172,7 +172,7 @@ def _gathered(
         if missing and row == start:
             raise InputError(f"`{file}` has no column `{missing[0]}`. Name one that it has.")
         marked = any(record.spans is not None for record in rows)
-        yield Batch(
+        yield RowBatch(
             row,
             texts=[record.text for record in rows],
             spans=[record.spans or [] for record in rows] if marked else None,

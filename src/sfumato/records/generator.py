@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import numpy as np
 
+from sfumato.concepts.base import Span
 from sfumato.concepts.people import SURNAMES
 from sfumato.numbers import whole_number
 from sfumato.randomness import generator
@@ -52,15 +53,15 @@ class Record:
 
     kind: Kind
     text: str
-    spans: tuple[tuple[int, int, str], ...]
-    """(start, end, label) of names, cities, ages, words for a sex, diseases and contact data."""
+    spans: tuple[Span, ...]
+    """Names, cities, ages, words for a sex, diseases and contact data."""
     query: str
     """A search for it: the same matter in other words, without name or disease."""
     disease: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """A row of an input file; nobody's data, so it may be shown."""
-        spans = [{"start": start, "end": end, "label": label} for start, end, label in self.spans]
+        spans = [asdict(span) for span in self.spans]
         return {"text": self.text, "spans": spans, "kind": self.kind, "showable": True}
 
 

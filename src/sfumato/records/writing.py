@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-Spans = list[tuple[int, int, str]]
-"""(start, end, label) in characters."""
+from sfumato.concepts.base import Span
 
 LABELS = {
     "name": "person",
@@ -28,10 +27,10 @@ def ideas(text: str) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(part.strip() for part in line.split("|")) for line in lines)
 
 
-def fill(template: str, facts: Mapping[str, str]) -> tuple[str, Spans]:
+def fill(template: str, facts: Mapping[str, str]) -> tuple[str, list[Span]]:
     """Put the facts into their slots; a slot with a capital begins with one."""
     parts: list[str] = []
-    spans: Spans = []
+    spans: list[Span] = []
     length = end = 0
     for slot in _SLOT.finditer(template):
         key = slot[1]
@@ -41,7 +40,7 @@ def fill(template: str, facts: Mapping[str, str]) -> tuple[str, Spans]:
         parts += [template[end : slot.start()], value]
         length += slot.start() - end
         if key.lower() in LABELS:
-            spans.append((length, length + len(value), LABELS[key.lower()]))
+            spans.append(Span(length, length + len(value), LABELS[key.lower()]))
         length += len(value)
         end = slot.end()
     return "".join([*parts, template[end:]]), spans

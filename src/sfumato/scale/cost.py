@@ -24,7 +24,7 @@ _TEXT_BYTES = 6 * rates.WORDS
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class Workload:
     """What is to be released, and on what."""
 
     vectors: int
@@ -42,7 +42,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class CostStage:
     """One step of the work."""
 
     name: str
@@ -55,11 +55,11 @@ class Stage:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class CostEstimate:
     """The answer."""
 
-    question: Question
-    stages: tuple[Stage, ...]
+    question: Workload
+    stages: tuple[CostStage, ...]
     seconds: float
     bound: str
     """The stage that takes longest."""
@@ -74,12 +74,12 @@ class Plan:
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         figures = {name: getattr(self, name) for name in self.__slots__ if name not in ("question", "stages")}
-        asked = {name: getattr(self.question, name) for name in Question.__slots__}
-        stages = [{name: getattr(stage, name) for name in Stage.__slots__} for stage in self.stages]
+        asked = {name: getattr(self.question, name) for name in Workload.__slots__}
+        stages = [{name: getattr(stage, name) for name in CostStage.__slots__} for stage in self.stages]
         return {"asked": asked, **figures, "stages": stages, "extrapolated": True}
 
 
-def plan(question: Question) -> Plan:
+def plan(question: Workload) -> CostEstimate:
     """Measure for a few seconds, and say what the whole will take."""
     q = _checked(question)
     cores = q.cores or thread_count(None)
@@ -91,14 +91,14 @@ def plan(question: Question) -> Plan:
         del measured["read"]  # texts are a tenth of their vectors
         if not on_gpu:
             measured["encode"] = rates.encoding(q.encode, q.dim)
-    stages = [Stage(name, rate, q.vectors / (rate * cores), False) for name, rate in measured.items()]
+    stages = [CostStage(name, rate, q.vectors / (rate * cores), False) for name, rate in measured.items()]
     busy = sum(stage.seconds for stage in stages)
     waits = [*_gpu_waits(q), *_store_waits(q, sizes)]
     bound = max(stages, key=lambda stage: stage.seconds)
     slowest = max(waits, key=lambda wait: wait.seconds, default=None)
     if slowest is not None and slowest.seconds > busy:
         bound = slowest
-    return Plan(
+    return CostEstimate(
         question=q,
         stages=(*stages, *waits),
         seconds=max(busy, bound.seconds),
@@ -113,13 +113,13 @@ def plan(question: Question) -> Plan:
     )
 
 
-def _gpu_waits(q: Question) -> list[Stage]:
+def _gpu_waits(q: Workload) -> list[CostStage]:
     if q.encode is None or q.gpus is None or q.encode_rate is None:
         return []
-    return [Stage("encode", q.encode_rate, q.vectors / (q.encode_rate * q.gpus), True)]
+    return [CostStage("encode", q.encode_rate, q.vectors / (q.encode_rate * q.gpus), True)]
 
 
-def _store_waits(q: Question, sizes: tuple[int, int]) -> list[Stage]:
+def _store_waits(q: Workload, sizes: tuple[int, int]) -> list[CostStage]:
     bandwidth = q.bandwidth if q.bandwidth is not None else STORES[q.store]
     if bandwidth is None:
         return []
@@ -127,10 +127,10 @@ def _store_waits(q: Question, sizes: tuple[int, int]) -> list[Stage]:
         (name, bandwidth * 1e9 / size)
         for name, size in zip(("store read", "store write"), sizes, strict=True)
     ]
-    return [Stage(name, rate, q.vectors / rate, True) for name, rate in found]
+    return [CostStage(name, rate, q.vectors / rate, True) for name, rate in found]
 
 
-def _checked(q: Question) -> Question:
+def _checked(q: Workload) -> Workload:
     whole_number(q.vectors, "vectors", 1, 10**15)
     whole_number(q.dim, "dim", 1, LARGEST_DIM)
     if q.cores is not None:

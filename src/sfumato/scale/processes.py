@@ -13,24 +13,30 @@ from multiprocessing import connection, get_context, parent_process
 
 from sfumato.blocks import thread_count
 from sfumato.errors import SfumatoError
-from sfumato.scale.job import Job, Part
-from sfumato.scale.worker import Record, Worker, limit_threads
+from sfumato.scale.plan import Record, ReleaseJob, ReleasePart
+from sfumato.scale.portable import PortableProtector
+from sfumato.scale.worker import Worker, limit_threads
 
 _worker: Worker | None = None
 
 
 def run(
-    job: Job, parts: Sequence[Part], *, workers: int | None, address: str | None = None
+    job: ReleaseJob,
+    protector: PortableProtector,
+    parts: Sequence[ReleasePart],
+    *,
+    workers: int | None,
+    address: str | None = None,
 ) -> Iterator[Record]:
     """Release the parts on `workers` processes, and yield the record of each as it is done."""
     workers = thread_count(workers)
     if workers == 1:
-        alone = Worker(job)
+        alone = Worker(job, protector.open())
         for part in parts:
             yield alone.release(part)
         return
     # Spawned, not forked: Arrow and BLAS have threads, and a fork would copy them in mid-flight.
-    pool = ProcessPoolExecutor(min(workers, len(parts)), get_context("spawn"), _start, (job,))
+    pool = ProcessPoolExecutor(min(workers, len(parts)), get_context("spawn"), _start, (job, protector))
     waiting = iter(parts)
     try:
         running = {pool.submit(_release, part) for part in islice(waiting, 2 * workers)}
@@ -48,12 +54,12 @@ def run(
         pool.shutdown(cancel_futures=True)
 
 
-def _start(job: Job) -> None:
+def _start(job: ReleaseJob, protector: PortableProtector) -> None:
     global _worker
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent alone decides
     threading.Thread(target=end_with_parent, daemon=True).start()
     limit_threads(1)
-    _worker = Worker(job)
+    _worker = Worker(job, protector.open())
 
 
 def end_with_parent() -> None:
@@ -64,6 +70,6 @@ def end_with_parent() -> None:
         os._exit(1)
 
 
-def _release(part: Part) -> Record:
+def _release(part: ReleasePart) -> Record:
     assert _worker is not None
     return _worker.release(part)

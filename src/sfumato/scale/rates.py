@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from sfumato.accounting import Secret
 from sfumato.embedders import load_embedder
 from sfumato.errors import InputError
-from sfumato.inputs import Batch
+from sfumato.inputs import RowBatch
 from sfumato.mechanisms import Mechanism
 from sfumato.protector import Protector
 from sfumato.randomness import Draws, OpenBlock, Source, Words, generator
@@ -42,7 +42,7 @@ def vectors(mechanism: Mechanism, dim: int, *, sticky: bool) -> dict[str, float]
         file = Path(place, "rows.parquet")
         _write(file, as_table(inputs, {}))
         released = as_table(mechanism.privatize(inputs), {})
-        batch = Batch(0, vectors=inputs)
+        batch = RowBatch(0, vectors=inputs)
         # Processor time where a core works, so that other programs do not count; the wall where a disk does.
         seconds = {
             "read": _seconds(lambda: pq.read_table(file, use_threads=False), time.process_time),

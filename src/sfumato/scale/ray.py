@@ -19,24 +19,31 @@ import pyarrow as pa
 
 from sfumato.errors import InputError, MissingPackageError, SfumatoError
 from sfumato.protector import Protector
-from sfumato.scale.job import Job, Part
-from sfumato.scale.recipe import Recipe
+from sfumato.scale.plan import Record, ReleaseJob, ReleasePart
+from sfumato.scale.portable import PortableProtector
 from sfumato.scale.rows import release_arrow
-from sfumato.scale.worker import Record, Worker, limit_threads
+from sfumato.scale.worker import Worker, limit_threads
 
 _LOCAL_STORE = 256 << 20
 _BLOCKS_PER_WORKER = 64
 
 
-def run(job: Job, parts: Sequence[Part], *, workers: int | None, address: str | None) -> Iterator[Record]:
+def run(
+    job: ReleaseJob,
+    protector: PortableProtector,
+    parts: Sequence[ReleasePart],
+    *,
+    workers: int | None,
+    address: str | None,
+) -> Iterator[Record]:
     """Release the parts on a cluster, and yield the record of each as it is done."""
     with session(address, workers) as ray:
         items = [{"part": json.dumps(asdict(part))} for part in parts]
         wanted = len(items) if workers is None else min(workers, len(items))
-        pool = _pool(ray, wanted, needs_gpu=_embeds(job.recipe))
+        pool = _pool(ray, wanted, needs_gpu=protector.embeds)
         blocks = min(len(items), _BLOCKS_PER_WORKER * pool["compute"].max_size)
         dataset = ray.data.from_items(items, override_num_blocks=blocks).map_batches(
-            _PartWorker, fn_constructor_args=(job,), batch_size=1, batch_format="pyarrow", **pool
+            _PartWorker, fn_constructor_args=(job, protector), batch_size=1, batch_format="pyarrow", **pool
         )
         for row in dataset.iter_rows():
             if row["error"]:
@@ -70,20 +77,20 @@ def protect_dataset(
         batch_rows: Most rows at once.
     """
     ray = _load()
-    recipe = Recipe.of(protector, secret=secret)
+    portable = PortableProtector.of(protector, secret=secret)
     return dataset.map_batches(
         _BatchWorker,
-        fn_constructor_args=(recipe, id_column, tuple(keep_columns)),
+        fn_constructor_args=(portable, id_column, tuple(keep_columns)),
         batch_size=batch_rows,
         batch_format="pyarrow",
-        **_pool(ray, workers, needs_gpu=_embeds(recipe)),
+        **_pool(ray, workers, needs_gpu=portable.embeds),
     )
 
 
 class _PartWorker:
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: ReleaseJob, protector: PortableProtector) -> None:
         limit_threads(1)
-        self._worker = Worker(job)
+        self._worker = Worker(job, protector.open())
 
     def __call__(self, batch: Any) -> Any:
         records, errors = [], []
@@ -91,7 +98,8 @@ class _PartWorker:
             known = json.loads(text)
             record, error = "", ""
             try:
-                record = json.dumps(self._worker.release(Part(**{**known, "groups": tuple(known["groups"])})))
+                part = ReleasePart(**{**known, "groups": tuple(known["groups"])})
+                record = json.dumps(self._worker.release(part))
             except SfumatoError as found:
                 # Handed over as a row: as an exception Ray would try the part again and again.
                 error = str(found)
@@ -101,17 +109,15 @@ class _PartWorker:
 
 
 class _BatchWorker:
-    def __init__(self, recipe: Recipe, id_column: str | None, keep_columns: tuple[str, ...]) -> None:
+    def __init__(
+        self, protector: PortableProtector, id_column: str | None, keep_columns: tuple[str, ...]
+    ) -> None:
         limit_threads(1)
-        self._protector = recipe.open()
+        self._protector = protector.open()
         self._columns: dict[str, Any] = {"id_column": id_column, "keep_columns": keep_columns}
 
     def __call__(self, batch: Any) -> Any:
         return release_arrow(batch, self._protector, **self._columns)[0]
-
-
-def _embeds(recipe: Recipe) -> bool:
-    return json.loads(dict(recipe.files)["config.json"]).get("embedder") is not None
 
 
 def _pool(ray: Any, workers: int | None, *, needs_gpu: bool) -> dict[str, Any]:

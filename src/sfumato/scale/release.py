@@ -1,36 +1,52 @@
-"""Release a whole file: read, embed, protect and write batch by batch, with flat memory."""
+"""Release a file, or a folder of Parquet files on every core: in parts, resumable, each row exactly once.
+
+Both follow one plan, one rule of resuming and one worker. A file of any kind is read from its beginning, in
+this process, into drafts that are joined; a folder is read row group by row group into parts that stay.
+With a secret the noise of a row depends on the row alone, so the output has the same bytes whatever the
+number of workers, the order they work in and the times they were killed.
+"""
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
+
 from sfumato.errors import InputError
-from sfumato.files import write_atomic
-from sfumato.inputs import Batch, read
+from sfumato.files import require_place
+from sfumato.inputs import RowBatch, read
+from sfumato.numbers import whole_number
 from sfumato.protector import Protector
-from sfumato.scale.parts import Parts, identity
-from sfumato.scale.rows import places, release
-from sfumato.version import __version__
+from sfumato.registry import Entry, Registry
+from sfumato.scale.outputs import OutputFile, PartsFolder, ReleaseSummary, counted
+from sfumato.scale.places import Disk, Folder, folder
+from sfumato.scale.plan import (
+    Parts,
+    Record,
+    ReleaseJob,
+    ReleasePart,
+    ReleasePlan,
+    begin,
+    nothing_left,
+    recorded,
+)
+from sfumato.scale.portable import PortableProtector
+from sfumato.scale.rows import ReleasedRows, common_schema, release_batch
+from sfumato.scale.sources import PART_ROWS, cut
+from sfumato.scale.worker import Worker
 
 BATCH_ROWS = 4096
-
-
-@dataclass(frozen=True, slots=True)
-class Released:
-    """What a finished job did."""
-
-    output: Path
-    manifest: Path
-    rows: int
-    matched: int | None
-    """How many texts held a concept; None for vectors without texts."""
-    resumed_at: int
-    """The row a killed job went on from; 0 for one that ran through."""
+OnRows = Callable[[int], object]
+Runner = Callable[..., Iterator[Record]]
+ENGINES: Registry[Any] = Registry(
+    "engine",
+    [
+        Entry("processes", "sfumato.scale.processes:run", "one process a core of this machine"),
+        Entry("ray", "sfumato.scale.ray:run", "a Ray cluster, or this machine as one", ("ray",), "ray"),
+    ],
+)
 
 
 def release_file(
@@ -41,108 +57,157 @@ def release_file(
     keep_columns: Sequence[str] = (),
     restart: bool = False,
     batch_rows: int = BATCH_ROWS,
-    on_rows: Callable[[int], object] | None = None,
-) -> Released:
-    """Protect every row of `source` into `output`; a killed job goes on where it stopped when run again."""
-    parts = Parts(output)
-    if keep_columns and parts.format == ".npy":
+    on_rows: OnRows | None = None,
+) -> ReleaseSummary:
+    """Protect every row of `source` into `output`; a killed job goes on where it stopped when run again.
+
+    A file that an earlier run finished with the same settings is left as it is, unless `restart` says so.
+    """
+    goes_to = OutputFile(output)
+    if keep_columns and output.suffix == ".npy":
         raise InputError("A .npy file has no columns to keep. Write to a .parquet file.")
-    plan = {
-        **identity(source),
-        "protector": protector.settings_digest(),
-        "batch_rows": batch_rows,
-        "keep_columns": list(keep_columns),
-        "sticky": protector.noise_id,
-        "tenant": protector.tenant,
-        "collection": protector.collection,
-    }
-    done = parts.open(plan, restart=restart)
-    counts = _Counts(parts.folder / "counts.json", done)
-    index, start = done, parts.rows(done)
-    if on_rows is not None and start:
-        on_rows(start)
-    with parts.tidy():
-        for batch in read(source, batch=batch_rows, start=start):
-            known = places(source.name, batch.first_row, len(batch)) if batch.texts is None else None
-            kept = _columns(batch, keep_columns, first=index == 0)
-            released, matched = release(batch, protector, known)
-            parts.write(index, released, kept)
-            counts.add(index, len(released), matched)
-            index += 1
-            if on_rows is not None:
-                on_rows(len(released))
-        rows = parts.join(index)
-    manifest = _write_manifest(output, protector, rows, counts.matched())
-    parts.remove()
-    return Released(output, manifest, rows, counts.matched(), start)
+    require_place(output)
+    came_from = Disk(str(source.parent))
+    plan = ReleasePlan.of(
+        protector, came_from, [source.name], keep_columns=keep_columns, part_rows=batch_rows
+    )
+    job = ReleaseJob(came_from.address, goes_to.place.address, tuple(keep_columns), stamp=plan.stamp)
+
+    def rest(done: dict[str, Record]) -> Iterator[Record]:
+        worker = Worker(job, protector)
+        for part in goes_to.published(plan):
+            if part.name not in done:  # killed between the draft and its record
+                yield worker.release(part)
+        columns = _Columns(Path(job.output, name) for name in done)
+        start = sum(record["rows"] for record in done.values())
+        for index, batch in enumerate(read(source, batch=batch_rows, start=start), len(done)):
+            part = goes_to.draft(index, source.name, batch.first_row, len(batch))
+            yield worker.release(part, columns.released(batch, protector, part, keep_columns))
+
+    with goes_to.place.alone():
+        before = None if restart else goes_to.finished(plan)
+        if before is None:
+            return _run(goes_to, plan, protector, rest, str(output), restart=restart, on_rows=on_rows)
+        _tell(on_rows, before.rows)
+        return before
 
 
-def _columns(batch: Batch, wanted: Sequence[str], *, first: bool) -> dict[str, list[Any]]:
-    """The columns to keep: the first rows must have them, later ones may lack what only some objects have."""
-    known = dict(batch.columns)
-    if batch.texts is not None:
-        known["text"] = batch.texts
-    missing = [name for name in wanted if name not in known]
-    if missing and first:
-        raise InputError(
-            f"The input has no column {missing[0]!r}. It has: {', '.join(sorted(known)) or 'none'}."
-        )
-    return {name: list(known.get(name, [None] * len(batch))) for name in wanted}
+class _Columns:
+    """Sees that the columns of all drafts can stand in one file, before a draft is kept."""
+
+    def __init__(self, drafts: Iterable[Path]) -> None:
+        self._schemas = [pq.read_schema(path) for path in drafts]
+
+    def released(
+        self, batch: RowBatch, protector: Protector, part: ReleasePart, keep_columns: Sequence[str]
+    ) -> Iterator[ReleasedRows]:
+        """Protect a batch when the worker asks for it."""
+        table, matched = release_batch(batch, protector, file=part.source, keep_columns=keep_columns)
+        self._schemas = [common_schema([*self._schemas, table.schema])]
+        yield table, matched
 
 
-class _Counts:
-    """How many rows of each part held a concept; kept beside the parts so that a resumed job knows."""
+def release_folder(
+    source: str,
+    output: str,
+    protector: Protector,
+    *,
+    secret: str | None = None,
+    ledger: str | None = None,
+    ceiling: float | None = None,
+    keep_columns: Sequence[str] = (),
+    id_column: str | None = None,
+    workers: int | None = None,
+    engine: str = "processes",
+    address: str | None = None,
+    part_rows: int = PART_ROWS,
+    restart: bool = False,
+    on_rows: OnRows | None = None,
+) -> ReleaseSummary:
+    """Protect every Parquet file of a folder into another; a killed run goes on where it stopped.
 
-    def __init__(self, path: Path, done: int) -> None:
-        self._path = path
-        stored = json.loads(path.read_text()) if path.exists() else {}
-        # A part may have been written just before a kill and its count not: it is then unknown.
-        self._known: dict[str, list[int | None]] = {k: v for k, v in stored.items() if int(k) < done}
-        self._parts = done
+    Args:
+        source: A path, or an fsspec address such as s3://bucket/vectors.
+        output: The same, for the released parts.
+        protector: What protects, without its secret and ledger.
+        secret: Where each worker finds the secret for sticky noise: a file, or `env:NAME`.
+        ledger: Where the ledger is; on this machine only.
+        ceiling: Most epsilon a row may spend in it.
+        keep_columns: Columns to carry over.
+        id_column: A column whose values are the ledger's accounts of vectors; else texts, or places in files.
+        workers: How many at once; None means every core.
+        engine: "processes" or "ray".
+        address: A Ray cluster; None starts one here.
+        part_rows: Small row groups are put together up to so many rows.
+        restart: Throw away what an earlier run left.
+        on_rows: Called with a number of rows whenever so many are done.
+    """
+    start: Runner = ENGINES.get(engine)
+    if ledger is not None and engine != "processes":
+        raise InputError(f"A ledger is one file on one machine: --engine {engine} cannot share it. Drop one.")
+    portable = PortableProtector.of(protector, secret=secret, ledger=ledger, ceiling=ceiling)
+    part_rows = whole_number(part_rows, "part_rows", 1, 1 << 40)
+    came_from, goes_to = folder(source), PartsFolder(output)
+    workers = _able_to_share(came_from, goes_to.place, engine, workers)
+    vectors = "embedding" if protector.embedder is None else None
+    needed = [*keep_columns, *filter(None, [id_column, vectors])]
+    opened, parts = portable.open(), tuple(cut(came_from, part_rows, needed))
+    if not parts:
+        raise InputError(f"{source} has no rows. Nothing was released.")
+    settings: Any = {"keep_columns": tuple(keep_columns), "id_column": id_column}
+    files = {part.source for part in parts}
+    plan = ReleasePlan.of(opened, came_from, files, parts, part_rows=part_rows, **settings)
+    job = ReleaseJob(source, output, stamp=plan.stamp, **settings)
 
-    def add(self, index: int, rows: int, matched: int | None) -> None:
-        self._known[str(index)] = [rows, matched]
-        self._parts = index + 1
-        write_atomic(self._path, json.dumps(self._known).encode())
+    def rest(done: dict[str, Record]) -> Iterator[Record]:
+        left = [part for part in parts if part.name not in done]
+        return start(job, portable, left, workers=workers, address=address) if left else iter(())
 
-    def matched(self) -> int | None:
-        found = [value[1] for value in self._known.values()]
-        if len(found) < self._parts:
-            return None
-        known = [value for value in found if value is not None]
-        return sum(known) if len(known) == len(found) else None
+    with goes_to.place.alone():
+        again: Any = {"restart": restart, "on_rows": on_rows}
+        return _run(goes_to, plan, opened, rest, output, elsewhere=engine != "processes", **again)
 
 
-def _write_manifest(output: Path, protector: Protector, rows: int, matched: int | None) -> Path:
-    digest = hashlib.sha256()
-    with open(output, "rb") as handle:
-        while block := handle.read(1 << 20):
-            digest.update(block)
-    manifest = {
-        "output": output.name,
-        "output_sha256": digest.hexdigest(),
-        "rows": rows,
-        "rows_with_a_concept": matched,
-        **promise(protector),
-    }
-    path = output.with_name(output.name + ".manifest.json")
-    write_atomic(path, (json.dumps(manifest, indent=2, allow_nan=False) + "\n").encode())
-    return path
+def _run(
+    goes_to: Parts,
+    plan: ReleasePlan,
+    protector: Protector,
+    rest: Callable[[dict[str, Record]], Iterator[Record]],
+    output: str,
+    *,
+    restart: bool,
+    on_rows: OnRows | None,
+    elsewhere: bool = False,
+) -> ReleaseSummary:
+    """Begin or go on, do the rest, and close; `rest` is given the records of what is done."""
+    begin(goes_to, plan, restart=restart)
+    done = dict(recorded(goes_to, plan))
+    resumed, before = len(done), sum(record["rows"] for record in done.values())
+    with nothing_left(goes_to, plan, elsewhere=elsewhere):
+        if before:
+            _tell(on_rows, before)
+        for record in rest(done):
+            if record["rows_with_a_concept"] is None and len(done) == resumed:
+                protector.warn_without_texts()
+            done[record["output"]] = record
+            _tell(on_rows, record["rows"])
+        manifest = goes_to.close(plan, done, protector)
+    counts = counted(done.values())
+    parts, finished = (len(plan.parts), resumed) if plan.parts else (1, 0)
+    return ReleaseSummary(output, manifest, *counts, parts, finished, before)
 
 
-def promise(protector: Protector) -> dict[str, Any]:
-    """What a manifest says of the protector: what it is, what it promises and how it was learned."""
-    return {
-        "sfumato": __version__,
-        "mechanism": protector.mechanism.name,
-        "parameters": protector.mechanism.parameters(),
-        "mechanism_fingerprint": protector.mechanism.fingerprint().hex(),
-        "guarantee": protector.guarantee.to_dict(),
-        "guarantee_in_words": protector.guarantee.describe(),
-        "noise_ratio": protector.mechanism.noise_ratio(protector.dim) if protector.dim else None,
-        "protector": protector.settings_digest(),
-        "concepts": [concept.name for concept in protector.concepts],
-        "sticky_key_id": None if protector.secret is None else protector.secret.key_id,
-        "encoder": protector.learned.model_id,
-        "learned": protector.learned.to_dict(),
-    }
+def _tell(on_rows: OnRows | None, rows: int) -> None:
+    if on_rows is not None:
+        on_rows(rows)
+
+
+def _able_to_share(source: Folder, output: Folder, engine: str, workers: int | None) -> int | None:
+    """How many workers may be used: one where other processes would not find the files."""
+    if source.address == output.address:
+        raise InputError("The output must be another folder than the input.")
+    if source.shared and output.shared:
+        return workers
+    if engine != "processes" or workers not in (None, 1):
+        raise InputError("A memory:// folder is seen by one process alone. Use one worker, or another place.")
+    return 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,15 +10,18 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.errors import InputError
-from sfumato.inputs import Batch
+from sfumato.inputs import RowBatch
 from sfumato.inputs.columns import as_batch
 from sfumato.protector import Protector
+
+ReleasedRows = tuple[Any, int | None]
+"""An Arrow table of kept columns and `embedding`, and how many texts held a concept, if there are any."""
 
 _READ = ("text", "spans", "embedding")
 
 
 def release(
-    batch: Batch, protector: Protector, identities: Sequence[str] | None
+    batch: RowBatch, protector: Protector, identities: Sequence[str] | None
 ) -> tuple[NDArray[np.float32], int | None]:
     """Protect the rows of a batch; return vectors, and how many texts held a concept where there are texts.
 
@@ -46,7 +49,7 @@ def release_arrow(
     first_row: int = 0,
     id_column: str | None = None,
     keep_columns: Sequence[str] = (),
-) -> tuple[Any, int | None]:
+) -> ReleasedRows:
     """Protect an Arrow batch or table into a table of `keep_columns` and `embedding`.
 
     Args:
@@ -73,6 +76,50 @@ def release_arrow(
     released, matched = release(batch, protector, identities)
     kept = {name: part.column(name) for name in keep_columns}
     return as_table(released, kept), matched
+
+
+def release_batch(
+    batch: RowBatch, protector: Protector, *, file: str, keep_columns: Sequence[str] = ()
+) -> ReleasedRows:
+    """Protect a batch of any input file into a table of `keep_columns` and `embedding`."""
+    kept = _kept(batch, keep_columns)
+    identities = places(file, batch.first_row, len(batch)) if batch.texts is None else None
+    released, matched = release(batch, protector, identities)
+    return as_table(released, kept), matched
+
+
+def _kept(batch: RowBatch, wanted: Sequence[str]) -> dict[str, Any]:
+    """The columns to keep: the first rows must have them, later ones may lack what only some objects have."""
+    known = dict(batch.columns)
+    if batch.texts is not None:
+        known["text"] = batch.texts
+    missing = [name for name in wanted if name not in known]
+    if missing and batch.first_row == 0:
+        raise InputError(
+            f"The input has no column {missing[0]!r}. It has: {', '.join(sorted(known)) or 'none'}."
+        )
+    return {name: _array(name, known.get(name, [None] * len(batch))) for name in wanted}
+
+
+def _array(name: str, values: Sequence[Any]) -> Any:
+    """A column of one type, or a refusal; what it holds is never shown."""
+    try:
+        return pa.array(list(values))
+    except (pa.ArrowException, OverflowError):
+        raise InputError(_mixed(f"The column {name!r}")) from None
+
+
+def common_schema(schemas: Iterable[Any]) -> Any:
+    """The schema that holds the columns of every table: rows of some may lack a value in all of a column."""
+    try:
+        plain = [schema.remove_metadata() for schema in schemas]
+        return pa.unify_schemas(plain, promote_options="permissive")
+    except pa.ArrowException:
+        raise InputError(_mixed("A column")) from None
+
+
+def _mixed(column: str) -> str:
+    return f"{column} to keep holds values that do not go together. Give it one type, or leave it out."
 
 
 def _ids(column: Any, name: str) -> list[str]:

@@ -17,7 +17,7 @@ from typing import Any
 
 from sfumato.errors import InputError
 from sfumato.protector import Protector
-from sfumato.scale.recipe import Recipe
+from sfumato.scale.portable import PortableProtector
 from sfumato.scale.rows import release_arrow
 
 Batches = Iterator[Any]
@@ -38,11 +38,11 @@ def in_arrow(
         id_column: A column whose values are the ledger's accounts, for rows that come as vectors.
         keep_columns: Columns to carry over.
     """
-    recipe = Recipe.of(protector, secret=secret)
+    portable = PortableProtector.of(protector, secret=secret)
     kept = tuple(keep_columns)
 
     def protect(batches: Batches) -> Batches:
-        made = _opened(recipe)
+        made = _opened(portable)
         for batch in batches:
             if len(batch):
                 table, _ = release_arrow(batch, made, id_column=id_column, keep_columns=kept)
@@ -52,9 +52,9 @@ def in_arrow(
 
 
 @lru_cache(maxsize=4)
-def _opened(recipe: Recipe) -> Protector:
+def _opened(portable: PortableProtector) -> Protector:
     """One protector a Python process, however many tasks it runs."""
-    return recipe.open()
+    return portable.open()
 
 
 def output_schema(columns: dict[str, str], keep_columns: Sequence[str] = ()) -> str:

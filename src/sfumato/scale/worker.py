@@ -1,4 +1,4 @@
-"""One worker: reads a part, protects it batch by batch with flat memory, and publishes it whole.
+"""One worker: protects the rows of a part batch by batch with flat memory, and publishes it whole.
 
 The order is what makes a release exactly once. The ledger is charged before noise is drawn; the finished file
 gets its name in one step, and only if no file has it; its record follows. A worker that dies before that step
@@ -8,11 +8,10 @@ its record is made again, from the file.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from typing import Any
 
@@ -21,35 +20,31 @@ import pyarrow.parquet as pq
 from threadpoolctl import threadpool_limits
 
 from sfumato.errors import ArtifactError, InputError, MissingPackageError, SfumatoError, VectorError
-from sfumato.inputs.parquet import record_batches
-from sfumato.protector import TextsMissingWarning
-from sfumato.scale.job import Job, Part
+from sfumato.protector import Protector, TextsMissingWarning
+from sfumato.scale.outputs import digest
 from sfumato.scale.places import folder
-from sfumato.scale.rows import release_arrow
+from sfumato.scale.plan import Record, ReleaseJob, ReleasePart
+from sfumato.scale.rows import ReleasedRows, release_arrow
+from sfumato.scale.sources import read_part
 
-_WINDOW = 1 << 20
-_BATCH_NUMBERS = 1 << 23
-_BATCH_ROWS = (256, 1 << 14)
 _META = b"sfumato"
-Record = dict[str, Any]
 
 
 class Worker:
     """Releases parts of one job with a protector of its own."""
 
-    def __init__(self, job: Job) -> None:
-        self._job = job
-        self._protector = job.recipe.open()
+    def __init__(self, job: ReleaseJob, protector: Protector) -> None:
+        self._job, self._protector = job, protector
         self._source, self._output = folder(job.source), folder(job.output)
 
-    def release(self, part: Part) -> Record:
-        """Release a part, unless that was done before; return its record."""
+    def release(self, part: ReleasePart, rows: Iterable[ReleasedRows] | None = None) -> Record:
+        """Release a part, unless that was done before, from its source or as `rows`; return its record."""
         try:
             if self._output.state(part.name) is None:
                 with warnings.catch_warnings():
                     # Whoever started the workers says so, once.
                     warnings.simplefilter("ignore", TextsMissingWarning)
-                    self._publish(part)
+                    self._publish(part, self._released(part) if rows is None else rows)
             record = self._described(part)
         except VectorError as error:
             raise InputError(f"In the rows of {part.source} from {part.first_row} on: {error}") from None
@@ -58,13 +53,13 @@ class Worker:
         self._output.write(part.record, json.dumps(record, indent=2).encode())
         return record
 
-    def _publish(self, part: Part) -> None:
+    def _publish(self, part: ReleasePart, released: Iterable[ReleasedRows]) -> None:
         rows, matched = 0, 0
         texts = False
         writer: Any = None
         with self._output.new(part.name) as handle:
             try:
-                for table, found in self._released(part):
+                for table, found in released:
                     writer = writer or open_writer(handle, table.schema)
                     writer.write_table(table)
                     rows += len(table)
@@ -77,9 +72,10 @@ class Worker:
             if rows != part.rows:
                 raise InputError(f"`{part.source}` changed while it was read. Run the command again.")
 
-    def _released(self, part: Part) -> Iterator[tuple[Any, int | None]]:
+    def _released(self, part: ReleasePart) -> Iterator[ReleasedRows]:
         job, row = self._job, part.first_row
-        for batch in self._read(part):
+        wanted = {"text", "spans", "embedding", job.id_column, *job.keep_columns}
+        for batch in read_part(self._source, part, wanted):
             yield release_arrow(
                 batch,
                 self._protector,
@@ -90,36 +86,18 @@ class Worker:
             )
             row += len(batch)
 
-    def _read(self, part: Part) -> Iterator[Any]:
-        job = self._job
-        wanted = {"text", "spans", "embedding", job.id_column, *job.keep_columns}
-        try:
-            with self._source.open(part.source) as handle:
-                opened = pq.ParquetFile(handle, pre_buffer=False, buffer_size=_WINDOW)
-                columns = [name for name in opened.schema_arrow.names if name in wanted]
-                rows = _batch_rows(opened.schema_arrow)
-                yield from record_batches(
-                    part.source, handle, opened, rows, part.groups, columns, threads=False
-                )
-        except pa.ArrowException:
-            raise InputError(f"`{part.source}` is damaged. Make it again.") from None
-
-    def _described(self, part: Part) -> Record:
+    def _described(self, part: ReleasePart) -> Record:
         """Describe a published part from its file alone."""
-        digest = hashlib.sha256()
         with self._output.open(part.name) as handle, closing(pq.ParquetFile(handle)) as opened:
             rows = opened.metadata.num_rows
             facts = json.loads((opened.metadata.metadata or {}).get(_META, b"{}"))
             handle.seek(0)
-            size = 0
-            while block := handle.read(_WINDOW):
-                digest.update(block)
-                size += len(block)
-        if facts.get("stamp") != self._job.stamp or rows != part.rows:
+            sha256, size = digest(handle)
+        if facts.get("stamp") != self._job.stamp or part.rows not in (None, rows):
             raise ArtifactError(f"{part.name} in {self._output.address} is not of this run. Use --restart.")
         return {
             "output": part.name,
-            "sha256": digest.hexdigest(),
+            "sha256": sha256,
             "bytes": size,
             "rows": rows,
             "rows_with_a_concept": facts["rows_with_a_concept"],
@@ -135,14 +113,6 @@ def limit_threads(count: int) -> None:
         os.environ[name] = str(count)
     pa.set_cpu_count(count)
     threadpool_limits(count)
-
-
-def _batch_rows(schema: Any) -> int:
-    """How many rows to hold at once: fewer the longer the vectors are."""
-    width = 0
-    if "embedding" in schema.names:
-        width = getattr(schema.field("embedding").type, "list_size", 0)
-    return max(_BATCH_ROWS[0], min(_BATCH_ROWS[1], _BATCH_NUMBERS // (width or 2048)))
 
 
 def open_writer(handle: Any, schema: Any) -> Any:

@@ -16,7 +16,7 @@ from sfumato.files import PathLike
 from sfumato.stores.distances import distances, nearest
 from sfumato.stores.local import LocalStore
 from sfumato.stores.rows import Hit, Metadata, Metric, Scalar, checked_metric
-from sfumato.stores.table import Table
+from sfumato.stores.table import RowTable
 from sfumato.types import Vectors
 
 KIND = "faiss-store"
@@ -72,7 +72,7 @@ class Faiss(LocalStore):
             raise ArtifactError(f"`{self.path}` is refused: its index cannot be read. Save it again.")
         self._index = loaded
         self._agree(own, loaded.d, metric)
-        self._table = Table.from_bytes(rows, loaded.ntotal)
+        self._table = RowTable.from_bytes(rows, loaded.ntotal)
 
     def _kind_of(self, metric: Metric) -> int:
         return int(self._faiss.METRIC_L2 if metric == "l2" else self._faiss.METRIC_INNER_PRODUCT)

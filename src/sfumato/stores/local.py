@@ -8,7 +8,7 @@ from typing import Any
 
 from sfumato.stores.base import Store
 from sfumato.stores.rows import Hit, Metric, Rows
-from sfumato.stores.table import Table
+from sfumato.stores.table import RowTable
 from sfumato.types import Vectors
 
 
@@ -19,7 +19,7 @@ class LocalStore(Store):
 
     def __init__(self, address: str, metric: Metric | None) -> None:
         super().__init__(address, metric)
-        self._table = Table()
+        self._table = RowTable()
         self._changed = False
 
     @abstractmethod

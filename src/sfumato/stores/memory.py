@@ -13,7 +13,7 @@ from sfumato.files import PathLike
 from sfumato.stores.distances import nearest
 from sfumato.stores.local import LocalStore
 from sfumato.stores.rows import Hit, Metadata, Metric, Scalar, checked_metric
-from sfumato.stores.table import Table
+from sfumato.stores.table import RowTable
 from sfumato.types import Vectors
 
 KIND = "memory-store"
@@ -41,7 +41,7 @@ class Memory(LocalStore):
         if vectors is None or rows is None or vectors.ndim != 2 or vectors.dtype != np.float32:
             raise ArtifactError(f"`{path}` is refused: it holds no vectors. Save it again.")
         self._agree(checked_metric(str(saved.config.get("metric"))), vectors.shape[1], metric)
-        self._table = Table.from_bytes(rows, len(vectors))
+        self._table = RowTable.from_bytes(rows, len(vectors))
         self._vectors = np.array(vectors)
 
     def _add(self, ids: list[str], vectors: Vectors, metadata: list[Metadata]) -> None:

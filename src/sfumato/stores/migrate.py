@@ -20,7 +20,7 @@ from sfumato.numbers import whole_number
 from sfumato.protector import Protector
 from sfumato.reference import Protected, open_protector
 from sfumato.stores.base import Store, StoreError
-from sfumato.stores.marks import MARK, mark_of
+from sfumato.stores.provenance import PROVENANCE, provenance_of
 from sfumato.stores.rows import TEXT_FIELD, Metadata, Rows
 from sfumato.stores.survey import Carried, Survey, survey, written
 from sfumato.types import Vectors
@@ -84,7 +84,7 @@ def migrate(
     """
     batch = whole_number(batch, "batch", 1, 100_000)
     protector = open_protector(protector).protector
-    mark, into = mark_of(protector), source if target is None else target
+    mark, into = provenance_of(protector), source if target is None else target
     carried = Carried(text_field=text_field, keep=keep_fields, drop=drop_fields)
     _refuse_misfit(source, protector)
     found = survey(source, mark, carried, in_place=target is None, texts=texts, protector=protector)
@@ -157,7 +157,7 @@ class _Work:
             return
         released = self._release(rows)
         if self.target is not None:
-            fields = [self.carried.of(metadata) | {MARK: self.mark} for metadata in rows.metadata]
+            fields = [self.carried.of(metadata) | {PROVENANCE: self.mark} for metadata in rows.metadata]
             self.target.add(rows.ids, released, fields)
         elif released.shape[1] != self.source.dim:
             raise ParameterError(
@@ -165,7 +165,7 @@ class _Work:
                 f"{self.source.dim}. Migrate into a new collection."
             )
         else:
-            self.source.update(rows.ids, released, {MARK: self.mark})
+            self.source.update(rows.ids, released, {PROVENANCE: self.mark})
         self.released += len(rows)
         if len(self.sample) < _SAMPLE:
             self.sample += list(zip(rows.ids, rows.vectors, released, strict=True))[:_FROM_EACH]
@@ -173,8 +173,8 @@ class _Work:
     def _waits(self, metadata: Metadata) -> bool:
         """Whether a row is still to be released: from its text also when its vector was released before."""
         if self.text_field is None:
-            return MARK not in metadata
-        return self.target is not None or metadata.get(MARK) != self.mark
+            return PROVENANCE not in metadata
+        return self.target is not None or metadata.get(PROVENANCE) != self.mark
 
     def _release(self, rows: Rows) -> Vectors:
         if self.text_field is not None:
@@ -194,7 +194,7 @@ def _verify(into: Store, found: Survey, work: _Work, mark: str) -> int:
     for rows in into.batches(2048):
         for name, metadata in zip(rows.ids, rows.metadata, strict=True):
             there += name in known
-            if name in known and metadata.get(MARK) != mark:
+            if name in known and metadata.get(PROVENANCE) != mark:
                 raise StoreError(f"{into.label} holds a row without the mark. Run the migration again.")
     if there != len(known) - work.vanished:
         raise StoreError(

@@ -12,8 +12,8 @@ from sfumato.errors import InputError, ParameterError
 from sfumato.preparing import RowSpans
 from sfumato.reference import Protected, open_protector
 from sfumato.stores.base import Store
-from sfumato.stores.marks import MARK, mark_of, without_mark
 from sfumato.stores.metadata import refuse_sensitive
+from sfumato.stores.provenance import PROVENANCE, provenance_of, without_provenance
 from sfumato.stores.rows import Hit, Where, checked_ids, checked_metadata, checked_name, checked_vectors
 from sfumato.types import Vectors
 
@@ -78,7 +78,7 @@ class ProtectedStore:
         if not names:
             return
         released = self._release(names, texts, vectors, spans)
-        mark = {MARK: mark_of(self.protector)}
+        mark = {PROVENANCE: provenance_of(self.protector)}
         kept = [
             {} if self.keep_text is None or texts is None else {self.keep_text: text}
             for text in texts or names
@@ -121,7 +121,9 @@ class ProtectedStore:
         if (texts is None) == (vectors is None):
             raise InputError("Give texts or vectors to search by, and not both.")
         found = self.store.search(self._query(texts, vectors), k, where)
-        return [[Hit(hit.id, hit.distance, without_mark(hit.metadata)) for hit in hits] for hits in found]
+        return [
+            [Hit(hit.id, hit.distance, without_provenance(hit.metadata)) for hit in hits] for hits in found
+        ]
 
     def _query(self, texts: Sequence[str] | None, vectors: Any) -> Vectors:
         if self.queries == "clean":

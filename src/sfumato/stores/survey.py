@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from sfumato.errors import InputError
 from sfumato.protector import Protector
 from sfumato.stores.base import Store
-from sfumato.stores.marks import MARK, without_mark
 from sfumato.stores.metadata import MetadataWarning, refuse_sensitive, sensitive_field
+from sfumato.stores.provenance import PROVENANCE, without_provenance
 from sfumato.stores.rows import TEXT_FIELD, Metadata, checked_fields
 
 LONG = 200
@@ -31,7 +31,7 @@ class Carried:
     def of(self, metadata: Metadata) -> Metadata:
         """The part of a row's metadata that goes along."""
         left = {TEXT_FIELD, self.text_field, *self.drop} - set(self.keep)
-        return {name: value for name, value in without_mark(metadata).items() if name not in left}
+        return {name: value for name, value in without_provenance(metadata).items() if name not in left}
 
 
 @dataclass(slots=True)
@@ -60,7 +60,7 @@ def survey(
             found.ids.append(name)
             text = metadata.get(carried.text_field or TEXT_FIELD)
             found.with_text += isinstance(text, str) and text != ""
-            if in_place and metadata.get(MARK) == mark:
+            if in_place and metadata.get(PROVENANCE) == mark:
                 found.done.add(name)
             else:
                 _refuse_unfit(source, carried, metadata, mark, row, texts)
@@ -85,8 +85,8 @@ def _refuse_unfit(
     field_name = carried.text_field or TEXT_FIELD
     if texts and not isinstance(metadata.get(field_name), str):
         raise InputError(f"Row {row} of {source.label} has no text in `{field_name}`. Fill it or delete it.")
-    if MARK in metadata and not texts:
-        which = "this" if metadata[MARK] == mark else "another"
+    if PROVENANCE in metadata and not texts:
+        which = "this" if metadata[PROVENANCE] == mark else "another"
         raise InputError(
             f"Row {row} of {source.label} was released by {which} protector, key or version. A release "
             "is not released again: start from the clean vectors, or from the texts with --texts."
@@ -110,7 +110,7 @@ def written(target: Store, source: Survey, mark: str) -> set[str]:
     found: set[str] = set()
     for rows in target.batches(_AT_ONCE):
         for name, metadata in zip(rows.ids, rows.metadata, strict=True):
-            if name not in known or metadata.get(MARK) != mark:
+            if name not in known or metadata.get(PROVENANCE) != mark:
                 raise InputError(
                     f"{target.label} must be new, or hold what an earlier run of this migration wrote. "
                     "Found another row in it. Name a new collection."

@@ -13,7 +13,7 @@ from sfumato.errors import ArtifactError
 from sfumato.stores.rows import Metadata, Scalar, matches
 
 
-class Table:
+class RowTable:
     """Which row stands at which place; a replaced or deleted row leaves its place dead until `compact`."""
 
     def __init__(self) -> None:
@@ -72,7 +72,7 @@ class Table:
         return np.frombuffer(text.encode(), np.uint8)
 
     @classmethod
-    def from_bytes(cls, data: NDArray[Any], count: int) -> Table:
+    def from_bytes(cls, data: NDArray[Any], count: int) -> RowTable:
         """Read rows again, or refuse them."""
         table = cls()
         try:

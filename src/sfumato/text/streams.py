@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from sfumato.errors import InputError
-from sfumato.inputs.base import Batch
+from sfumato.inputs.base import RowBatch
 
 _READ = 1 << 16
 
@@ -18,7 +18,7 @@ class Stream(Protocol):
         """Return what is there, at most `size` bytes; wait only when there is nothing; empty at the end."""
 
 
-def read_stream(stream: Stream, *, batch: int) -> Iterator[Batch]:
+def read_stream(stream: Stream, *, batch: int) -> Iterator[RowBatch]:
     """Yield the lines of a stream in batches, without waiting for a batch to fill up."""
     row, rest = 0, [b""]
     while block := stream.read1(_READ):
@@ -35,14 +35,14 @@ def read_stream(stream: Stream, *, batch: int) -> Iterator[Batch]:
         yield _decoded([b"".join(rest)], row)
 
 
-def _decoded(raw: list[bytes], first: int) -> Batch:
+def _decoded(raw: list[bytes], first: int) -> RowBatch:
     texts: list[str] = []
     for number, line in enumerate(raw, first + 1):
         text = None if b"\0" in line else _text(line)
         if text is None:
             raise InputError(f"Line {number} of standard input is not plain UTF-8 text. Convert it.")
         texts.append(text)
-    return Batch(first, texts=texts)
+    return RowBatch(first, texts=texts)
 
 
 def _text(line: bytes) -> str | None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.concepts.base import Span
 from sfumato.concepts.concept import Concept
 from sfumato.embedders import load_embedder
 from sfumato.embedders.base import Embedder
@@ -105,7 +106,7 @@ class _Notes:
     """Made-up notes of a clinic, a sensitive kind of word in them, and an encoder."""
 
     texts: list[str]
-    spans: list[list[tuple[int, int, str]]]
+    spans: list[list[Span]]
     embedder: Embedder
     concept: Concept
 
@@ -118,13 +119,13 @@ class _Notes:
 
 def _notes(setting: Setting, embedder: Embedder, label: str) -> _Notes:
     """The sentence of each note in which such a word stands."""
-    found: dict[str, list[tuple[int, int, str]]] = {}
+    found: dict[str, list[Span]] = {}
     for record in make_records(2 * setting.pick(RECORDS, 150), seed=setting.seed):
-        own = [span for span in record.spans if span[2] == label]
+        own = [span for span in record.spans if span.label == label]
         if record.kind == "clinic" and own:
-            text, start = _sentence_at(record.text, own[0][0])
-            inside = [span for span in own if start <= span[0] and span[1] <= start + len(text)]
-            found[text] = [(low - start, high - start, name) for low, high, name in inside]
+            text, start = _sentence_at(record.text, own[0].start)
+            inside = [span for span in own if start <= span.start and span.end <= start + len(text)]
+            found[text] = [Span(span.start - start, span.end - start, label) for span in inside]
     return _Notes(list(found), list(found.values()), embedder, Concept.from_spans(label))
 
 

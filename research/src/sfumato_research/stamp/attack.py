@@ -50,7 +50,7 @@ class Attacker:
         """Count sensitive words in the first `labelled` texts and neighbours in all of them."""
         found = find_sensitive(public[:labelled])
         known = [
-            numbered(vocabulary, " ".join(text[start:end] for start, end, _ in spans))
+            numbered(vocabulary, " ".join(text[span.start : span.end] for span in spans))
             for text, spans in zip(public, found, strict=False)
         ]
         numbers, seen = np.unique(np.concatenate(known), return_counts=True)

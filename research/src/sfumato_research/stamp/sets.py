@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.concepts import Concept
-from sfumato.concepts.spans import merge
+from sfumato.concepts.base import Span
+from sfumato.concepts.spans import merge, relabel
 from sfumato.embedders import load_embedder
 from sfumato.embedders.base import Embedder
 from sfumato.metrics import classify
@@ -35,7 +36,7 @@ JUDGE = "SFUMATO_JUDGE"
 """MODEL@URL in this variable asks a chat model in the place of the offline reader."""
 _MOST_WORDS = 60
 
-Spans = list[tuple[int, int, str]]
+Spans = list[Span]
 Made = Mapping[str, Sequence[str]]
 """Private texts by the name of what made them."""
 Scores = dict[str, dict[str, Floats]]
@@ -68,7 +69,7 @@ def find_sensitive(texts: Sequence[str]) -> list[Spans]:
     """What the paper treats as sensitive in every text, found by the detectors of the catalogue."""
     found = [Concept.named(name).find_all(texts) for name in SENSITIVE]
     return [
-        [(span.start, span.end, "sensitive") for span in merge(span for spans in each for span in spans)]
+        relabel(merge(span for spans in each for span in spans), "sensitive")
         for each in zip(*found, strict=True)
     ]
 
@@ -109,7 +110,7 @@ def fantasy(setting: Setting) -> Texts:
     found = find_sensitive_once(test)
     for text, spans in found.items():
         places = {
-            (text.index(name), text.index(name) + len(name), "sensitive") for name in names.get(text, ())
+            Span(text.index(name), text.index(name) + len(name), "sensitive") for name in names.get(text, ())
         }
         found[text] = sorted({*spans, *places})
     reader = _reader(examples(passages(setting.pick(200, 60), seed=1)))
@@ -166,7 +167,7 @@ def _inside(example: Example, spans: Spans) -> bool:
     """Whether no right answer stands clear of everything sensitive, at the place where it is found first."""
     for answer in example.answers:
         start = example.context.find(answer)
-        clear = all(end <= start or start + len(answer) <= first for first, end, _ in spans)
+        clear = all(span.end <= start or start + len(answer) <= span.start for span in spans)
         if start >= 0 and clear:
             return False
     return True

@@ -196,7 +196,7 @@ class Preview:
 
 
 def _facts(record: Record) -> list[str]:
-    wanted = [record.text[a:b].lower() for a, b, label in record.spans if label == "city"]
+    wanted = [record.text[span.start : span.end].lower() for span in record.spans if span.label == "city"]
     return [*wanted, record.disease.lower()] if record.disease else wanted
 
 

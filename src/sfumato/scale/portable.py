@@ -18,7 +18,7 @@ from sfumato.saving import save_protector
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
+class PortableProtector:
     """What a worker needs to make a protector of its own."""
 
     files: tuple[tuple[str, bytes], ...]
@@ -26,6 +26,8 @@ class Recipe:
     digest: str
     reference: ProtectorReference
     """Where the rest is, and consent to the encoder; the folder is made anew from the files."""
+    embeds: bool
+    """Whether it has an encoder for texts."""
 
     @classmethod
     def of(
@@ -35,7 +37,7 @@ class Recipe:
         secret: str | None = None,
         ledger: str | None = None,
         ceiling: float | None = None,
-    ) -> Recipe:
+    ) -> PortableProtector:
         """Pack a protector; the secret and the ledger are named by where they are (`sfumato.reference`)."""
         if (protector.secret is not None and secret is None) or protector.ledger is not None:
             raise InputError("A secret and a ledger do not travel. Name their files in secret= and ledger=.")
@@ -52,7 +54,7 @@ class Recipe:
             collection=protector.collection,
             allow_remote=_remote(protector),
         )
-        made = cls(files, protector.settings_digest(), reference)
+        made = cls(files, protector.settings_digest(), reference, protector.embedder is not None)
         if made.open().settings_digest() != made.digest:
             raise InputError("The protector does not come back the same after saving. It cannot travel.")
         return made

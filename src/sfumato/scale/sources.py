@@ -1,0 +1,114 @@
+"""What a release reads: the Parquet files below a folder, cut into parts of whole row groups."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from sfumato.errors import InputError
+from sfumato.inputs import RowBatch
+from sfumato.inputs.columns import as_batch
+from sfumato.inputs.parquet import record_batches
+from sfumato.scale.places import Folder
+from sfumato.scale.plan import ReleasePart
+
+PART_ROWS = 1 << 16
+_WINDOW = 1 << 20
+_BATCH_NUMBERS = 1 << 23
+_BATCH_ROWS = (256, 1 << 14)
+
+
+def is_parquet_folder(source: str) -> bool:
+    """Whether this is a folder of Parquet files, to be released row group by row group."""
+    if "://" in source:
+        return True
+    found = Path(source)
+    return found.is_dir() and next(found.rglob("*.parquet"), None) is not None
+
+
+def files_of(source: Path, output: Path) -> list[tuple[Path, Path]]:
+    """A file and its output; for a folder, each of its files and one of the same name in the output."""
+    if not source.is_dir():
+        return [(source, output)]
+    files = sorted(path for path in source.iterdir() if path.is_file() and not path.name.startswith("."))
+    if not files:
+        raise InputError(f"{source.name} is a folder without files.")
+    pairs = {output / (path.name.partition(".")[0] + ".parquet"): path for path in files}
+    if len(pairs) < len(files):
+        twice = next(path for path in files if path not in pairs.values())
+        raise InputError(f"{source.name} holds several files named {twice.stem!r}. Rename all but one.")
+    return [(path, to) for to, path in pairs.items()]
+
+
+def _input_files(source: Folder) -> list[str]:
+    """The Parquet files of a folder, in order."""
+    found = [name for name in source.names() if name.lower().endswith(".parquet")]
+    if not found:
+        raise InputError(f"{source.address} holds no .parquet files. Check the address.")
+    return found
+
+
+def row_count(source: Folder) -> int:
+    """How many rows the input files have, by their footers."""
+    return sum(part.rows or 0 for part in cut(source, PART_ROWS))
+
+
+def first_rows(source: Folder, rows: int) -> RowBatch:
+    """The first rows of the first file that has any."""
+    for name in _input_files(source):
+        with source.open(name) as handle:
+            opened = pq.ParquetFile(handle)
+            columns = [each for each in ("text", "spans", "embedding") if each in opened.schema_arrow.names]
+            for batch in record_batches(name, handle, opened, rows, range(opened.num_row_groups), columns):
+                return as_batch(name, batch, 0)
+    raise InputError(f"{source.address} has no rows. Nothing was released.")
+
+
+def cut(source: Folder, part_rows: int, columns: Collection[str] = ()) -> Iterator[ReleasePart]:
+    """Cut every input file into parts of whole row groups, each of at least `part_rows` rows but the last.
+
+    A file that lacks one of the `columns` is refused.
+    """
+    for name in _input_files(source):
+        try:
+            with source.open(name) as handle:
+                opened = pq.ParquetFile(handle)
+                metadata, found = opened.metadata, opened.schema_arrow.names
+                sizes = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
+        except pa.ArrowException:
+            raise InputError(f"`{name}` is not a Parquet file, or it is damaged. Make it again.") from None
+        missing = next((column for column in columns if column not in found), None)
+        if missing is not None:
+            raise InputError(f"`{name}` has no column {missing!r}. It has: {', '.join(sorted(found))}.")
+        groups: list[int] = []
+        first = rows = number = 0
+        for group, size in enumerate(sizes):
+            groups.append(group)
+            rows += size
+            if rows and (rows >= part_rows or group == len(sizes) - 1):
+                yield ReleasePart(f"{name[:-8]}-{number:05d}.parquet", name, tuple(groups), first, rows)
+                groups, first, rows, number = [], first + rows, 0, number + 1
+
+
+def read_part(source: Folder, part: ReleasePart, wanted: Collection[str | None]) -> Iterator[Any]:
+    """Read the wanted columns of a part, a batch at a time."""
+    try:
+        with source.open(part.source) as handle:
+            opened = pq.ParquetFile(handle, pre_buffer=False, buffer_size=_WINDOW)
+            columns = [name for name in opened.schema_arrow.names if name in wanted]
+            rows = _batch_rows(opened.schema_arrow)
+            yield from record_batches(part.source, handle, opened, rows, part.groups, columns, threads=False)
+    except pa.ArrowException:
+        raise InputError(f"`{part.source}` is damaged. Make it again.") from None
+
+
+def _batch_rows(schema: Any) -> int:
+    """How many rows to hold at once: fewer the longer the vectors are."""
+    width = 0
+    if "embedding" in schema.names:
+        width = getattr(schema.field("embedding").type, "list_size", 0)
+    return max(_BATCH_ROWS[0], min(_BATCH_ROWS[1], _BATCH_NUMBERS // (width or 2048)))
