@@ -190,7 +190,7 @@ def outcome(name: str, given: Strange) -> str:
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("name", MAKERS)
 def test_strange_input_is_refused_or_released_whole(name):
-    """The same inputs in every run, drawn by hand: a library of properties takes ten times as long over each."""
+    """The same inputs in every run, drawn by hand: a library of properties takes ten times as long."""
     draw, seen = random.Random(name), Counter()
     for _ in range(INPUTS):
         given = strange(draw)
