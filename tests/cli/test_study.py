@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from tests.cli.test_main import sfumato
+from tests.cli.test_main import as_program, sfumato
 from tests.studies.test_together import good, refused, study
 
 from sfumato import studies
@@ -14,7 +14,7 @@ from sfumato.studies import STUDIES
 
 
 def test_without_a_name_studies_are_listed_with_their_parts():
-    done = sfumato("study")
+    done = as_program("study")
     assert done.returncode == 0, done.stderr
     assert all(name in done.stdout for name in STUDIES)
     assert "  table1: " in done.stdout
