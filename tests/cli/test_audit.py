@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.auditing.schema import problems
+from tests.auditing.small import shrink
 from tests.cli.test_main import as_program, sfumato
 
 from sfumato.accounting import Secret
@@ -19,6 +20,11 @@ from sfumato.randomness import generator
 from sfumato.records import DISEASES, make_records
 
 RECORDS = make_records(300, seed=11)
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    shrink(monkeypatch)
 
 
 @pytest.fixture(scope="module")

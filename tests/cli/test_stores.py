@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.auditing.schema import problems
+from tests.auditing.small import shrink
 from tests.cli.test_main import as_program, sfumato
 from tests.stores.servers import postgres
 
@@ -19,6 +20,11 @@ from sfumato.stores import STORES, open_store
 
 RECORDS = make_records(300, seed=11)
 TERMS = ("--terms", "diseases.txt")
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    shrink(monkeypatch)
 
 
 @pytest.fixture(scope="module")

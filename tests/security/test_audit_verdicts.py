@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sfumato.accounting import Secret
-from sfumato.auditing import AuditSettings, audit, settings
+from sfumato.auditing import AuditSettings, audit
 from sfumato.cli.main import run
 from sfumato.concepts import Concept
 from sfumato.embedders import load_embedder
@@ -23,6 +23,7 @@ from sfumato.randomness import generator
 from sfumato.records import DISEASES, make_records
 from sfumato.stores import open_store
 from tests.auditing.schema import problems
+from tests.auditing.small import shrink
 from tests.encoders import remembered_minilm
 
 RECORDS = make_records(240, seed=11)
@@ -33,12 +34,7 @@ TERMS = ("--terms", "diseases.txt")
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
-    """As little of everything as still shows a difference."""
-    plan = replace(
-        settings.SUITES["quick"], epochs=10, copies=2, informed=20, candidates=10, linked=15, averaged=2,
-        draws=1, searches=80,
-    )  # fmt: skip
-    monkeypatch.setitem(settings.SUITES, "quick", plan)
+    shrink(monkeypatch)
 
 
 @pytest.fixture(scope="module", autouse=True)
