@@ -35,6 +35,9 @@ help: ## show this list
 demo: $(DEMO) ## the whole story on bundled records, written to demo-report/
 	$(BIN)/sfumato demo -o demo-report
 
+# A thread a worker: two workers whose matrix products take two threads each wait for each other.
+check test: export OMP_NUM_THREADS := 1
+
 check: lint ## lint, types and the quick tests, in about two minutes
 	$(BIN)/python -m pytest $(PYTEST) $(QUICK)
 

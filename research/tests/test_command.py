@@ -7,7 +7,7 @@ import json
 
 import pytest
 from research.tests.studies.test_together import good, refused, study
-from tests.cli.test_main import sfumato
+from tests.cli.test_main import as_program, sfumato
 
 from sfumato_research import command, studies
 from sfumato_research.studies import STUDIES
@@ -21,7 +21,7 @@ def test_its_list_is_json_as_well():
 
 
 def test_without_a_name_studies_are_listed_with_their_parts():
-    done = sfumato("study")
+    done = as_program("study")
     assert done.returncode == 0, done.stderr
     assert all(name in done.stdout for name in STUDIES)
     assert "  table1: " in done.stdout

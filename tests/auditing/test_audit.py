@@ -12,7 +12,7 @@ import pytest
 import sfumato as sf
 from sfumato.accounting import Ledger, Secret
 from sfumato.attacks import ATTACKS
-from sfumato.auditing import AuditSettings, ScoredPairs, Searches, audit, settings
+from sfumato.auditing import AuditSettings, ScoredPairs, Searches, audit
 from sfumato.concepts import Concept
 from sfumato.embedders import load_embedder
 from sfumato.errors import InputError
@@ -23,6 +23,7 @@ from sfumato.randomness import generator
 from sfumato.records import DISEASES, make_records
 from sfumato.registry import Entry
 from tests.auditing.schema import problems
+from tests.auditing.small import shrink
 
 RECORDS = make_records(440, seed=7)
 TEXTS = [record.text for record in RECORDS]
@@ -31,12 +32,7 @@ CONCEPT = Concept.from_terms("disease", DISEASES)
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
-    """The quick suite with as little of everything as still shows a difference."""
-    plan = replace(
-        settings.SUITES["quick"], epochs=10, copies=2, informed=15, candidates=8, linked=15, averaged=2,
-        draws=2, searches=80, baselines=("removal",),
-    )  # fmt: skip
-    monkeypatch.setitem(settings.SUITES, "quick", plan)
+    shrink(monkeypatch, draws=2, baselines=("removal",))
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.cli.test_main import sfumato
+from tests.cli.test_main import as_program
 from tests.test_protector import PLACE, PLACES, sentences
 
 from sfumato.attacks import ATTACKS
@@ -196,5 +196,5 @@ def test_bad_input_is_one_line_and_exit_2(folder, command, name):
 
 
 def test_help_has_an_example():
-    done = sfumato("attack", "-h")
+    done = as_program("attack", "-h")
     assert done.returncode == 0 and "Example" in done.stdout and "--attack" in done.stdout

@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.auditing.schema import problems
-from tests.cli.test_main import sfumato
+from tests.auditing.small import shrink
+from tests.cli.test_main import as_program, sfumato
 
 from sfumato.accounting import Secret
 from sfumato.cli.main import run
@@ -19,6 +20,11 @@ from sfumato.randomness import generator
 from sfumato.records import DISEASES, make_records
 
 RECORDS = make_records(300, seed=11)
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    shrink(monkeypatch)
 
 
 @pytest.fixture(scope="module")
@@ -42,9 +48,9 @@ def folder(tmp_path_factory):
     return path
 
 
-def audited(folder, *arguments):
+def audited(folder, *arguments, run=sfumato):
     """Run an audit with a report and JSON; nothing of it may hold a text."""
-    done = sfumato(
+    done = run(
         "audit", "records.jsonl", *arguments, "--fail-above", "0.10", "-o", "report.html", "--json", "a.json",
         cwd=folder,
     )  # fmt: skip
@@ -58,7 +64,9 @@ def audited(folder, *arguments):
 
 
 def test_a_protected_set_passes(folder):
-    done, found, page = audited(folder, "--protector", "protector", "--searches", "searches.jsonl")
+    done, found, page = audited(
+        folder, "--protector", "protector", "--searches", "searches.jsonl", run=as_program
+    )
     assert done.returncode == 0 and found["verdict"] == "pass" and "PASS" in done.stdout
     assert found["leakage"]["excess"] <= 0.10 < found["leakage"]["control"]
     assert found["settings"]["target"] == "protector" and found["guarantee"]["metric"] == "mahalanobis"

@@ -7,13 +7,13 @@ import json
 import pyarrow.parquet as pq
 import pytest
 from tests.auditing.schema import problems
-from tests.cli.test_main import sfumato
+from tests.cli.test_main import as_program, sfumato
 
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory):
     folder = tmp_path_factory.mktemp("demo")
-    done = sfumato(
+    done = as_program(
         "demo", "-o", "out", "--records", "300", "--embedder", "wordllama", "--no-baselines", cwd=folder
     )
     assert done.returncode == 0, done.stderr

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.cli.test_main import sfumato
+from tests.cli.test_main import as_program, sfumato
 from tests.test_protector import PLACES, sentences
 
 
@@ -23,7 +23,7 @@ def folder(tmp_path_factory):
     path = tmp_path_factory.mktemp("work")
     (path / "texts.txt").write_text("\n".join(sentences(400)) + "\n")
     (path / "places.txt").write_text("# places\n" + "\n".join(PLACES) + "\n")
-    done = sfumato(
+    done = as_program(
         "learn", "texts.txt", "--terms", "places.txt", "--embedder", "fake", "--origin", "synthetic",
         "-o", "protector", "--json", "learned.json", cwd=path,
     )  # fmt: skip
@@ -43,7 +43,7 @@ def test_learn_leaves_a_protector_and_figures(folder):
 
 
 def test_protect_writes_vectors_and_a_manifest_without_text(folder):
-    done = sfumato(
+    done = as_program(
         "protect",
         "texts.txt",
         "--protector",

@@ -2,33 +2,62 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
+import os
 import subprocess
 import sys
+import warnings
+from pathlib import Path
 
 import pytest
 import typer
 
+from sfumato.cli import main
 from sfumato.mechanisms import MECHANISMS
 
+UNSEEN = (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning)
+"""What Python leaves out where nobody asks for it."""
 
-def sfumato(*arguments, **options):
+
+def as_program(*arguments, **options):
+    """The command in a process of its own, at a second or more for what it imports: once for each command."""
     code = "from sfumato.cli.main import run; run()"
     return subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, **options)
 
 
+def sfumato(*arguments, cwd=None):
+    """The same in this process: what a user would see of it, and the exit code."""
+    given, here = ["sfumato", *map(str, arguments)], Path.cwd()
+    shown, said = io.StringIO(), io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+        patch.setattr(sys, "argv", given)
+        warnings.resetwarnings()
+        for kind in UNSEEN:
+            warnings.simplefilter("ignore", kind)
+        os.chdir(cwd or here)
+        try:
+            with contextlib.redirect_stdout(shown), contextlib.redirect_stderr(said):
+                with pytest.raises(SystemExit) as stopped:
+                    main.run()
+        finally:
+            os.chdir(here)
+    return subprocess.CompletedProcess(given, stopped.value.code, shown.getvalue(), said.getvalue())
+
+
 def test_help_and_version():
-    shown = sfumato("--help")
+    shown = as_program("--help")
     assert shown.returncode == 0
     for command in ("demo", "mechanisms", "verify", "bench"):
         assert command in shown.stdout
     assert "Exit codes" in shown.stdout
-    assert sfumato("--version").stdout.startswith("sfumato 0.")
+    assert as_program("--version").stdout.startswith("sfumato 0.")
 
 
 @pytest.mark.parametrize("command", ["demo", "mechanisms", "verify", "bench"])
 def test_every_command_has_help_with_an_example(command):
-    shown = sfumato(command, "-h")
+    shown = as_program(command, "-h")
     assert shown.returncode == 0 and "Example" in shown.stdout
 
 
@@ -50,7 +79,7 @@ def test_bad_input_is_one_line_and_exit_2(arguments):
 
 
 def test_mechanisms_lists_them_all(tmp_path):
-    done = sfumato("mechanisms", "--json", str(tmp_path / "m.json"))
+    done = as_program("mechanisms", "--json", str(tmp_path / "m.json"))
     assert done.returncode == 0
     found = json.loads((tmp_path / "m.json").read_text())["mechanisms"]
     assert [row["name"] for row in found] == list(MECHANISMS.names())
@@ -92,7 +121,7 @@ def test_a_command_that_is_a_package_of_its_own_says_how_to_install_it(monkeypat
 
 
 def test_an_interrupt_ends_in_one_line(monkeypatch, capsys):
-    from sfumato.cli import main, mechanisms
+    from sfumato.cli import mechanisms
 
     def interrupted() -> None:
         raise KeyboardInterrupt

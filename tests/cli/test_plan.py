@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from tests.cli.test_main import sfumato
+from tests.cli.test_main import as_program, sfumato
 
 
 def test_plan_says_time_storage_and_bound(tmp_path):
@@ -21,7 +21,7 @@ def test_plan_says_time_storage_and_bound(tmp_path):
 
 
 def test_plan_from_texts_to_an_object_store():
-    done = sfumato("plan", "--vectors", "1e6", "--encode", "fake:64", "--store", "s3", "--sticky")
+    done = as_program("plan", "--vectors", "1e6", "--encode", "fake:64", "--store", "s3", "--sticky")
     assert done.returncode == 0, done.stderr
     assert "encode" in done.stdout and "store write" in done.stdout and "--bandwidth" in done.stdout
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 
-from tests.cli.test_main import sfumato
+from tests.cli.test_main import as_program, sfumato
 from tests.scale.folders import contents, make_folder
 
 
 def test_a_folder_of_parquet(tmp_path):
     make_folder(tmp_path / "in")
     base = ("protect", "in", "--mechanism", "laplace", "--noise-ratio", "1", "--secret", "key")
-    for out, workers in (("one", "1"), ("two", "2")):
-        done = sfumato(
+    for out, workers, run in (("one", "1", sfumato), ("two", "2", as_program)):
+        done = run(
             *base, "-o", out, "--workers", workers, "--keep-columns", "id", "--json", "o.json", cwd=tmp_path
         )
         assert done.returncode == 0, done.stderr

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 from tests.auditing.schema import problems
-from tests.cli.test_main import sfumato
+from tests.auditing.small import shrink
+from tests.cli.test_main import as_program, sfumato
 from tests.stores.servers import postgres
 
 from sfumato.embedders import load_embedder
@@ -19,6 +20,11 @@ from sfumato.stores import STORES, open_store
 
 RECORDS = make_records(300, seed=11)
 TERMS = ("--terms", "diseases.txt")
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    shrink(monkeypatch)
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +63,7 @@ def test_a_collection_fails_is_migrated_and_passes(folder):
     code, found = audited(folder, "--store", "lancedb:clean#notes", "--text-field", "body")
     assert code == 1 and found["leakage"]["excess"] == 1.0
     assert "--store 'lancedb:clean#notes'" in found["settings"]["command"]
-    done = sfumato(
+    done = as_program(
         "migrate", "--from", "lancedb:clean#notes", "--to", "faiss:safe", "--protector", "protector",
         "--texts", "--text-field", "body", "--json", "m.json", cwd=folder,
     )  # fmt: skip
@@ -94,7 +100,7 @@ def test_bad_input_is_one_line_and_exit_2(folder, monkeypatch, capsys):
 
 
 def test_the_list_of_stores(tmp_path):
-    done = sfumato("stores", "--json", str(tmp_path / "s.json"))
+    done = as_program("stores", "--json", str(tmp_path / "s.json"))
     found = json.loads((tmp_path / "s.json").read_text())["stores"]
     assert done.returncode == 0 and [row["name"] for row in found] == list(STORES.names())
     assert all(row["installed"] and row["written"] and row["name"] in done.stdout for row in found)

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sfumato.accounting import Secret
-from sfumato.auditing import AuditSettings, audit, settings
+from sfumato.auditing import AuditSettings, audit
 from sfumato.cli.main import run
 from sfumato.concepts import Concept
 from sfumato.embedders import load_embedder
@@ -23,6 +23,8 @@ from sfumato.randomness import generator
 from sfumato.records import DISEASES, make_records
 from sfumato.stores import open_store
 from tests.auditing.schema import problems
+from tests.auditing.small import shrink
+from tests.encoders import remembered_minilm
 
 RECORDS = make_records(240, seed=11)
 TEXTS = [record.text for record in RECORDS]
@@ -32,16 +34,17 @@ TERMS = ("--terms", "diseases.txt")
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
-    """As little of everything as still shows a difference."""
-    plan = replace(
-        settings.SUITES["quick"], epochs=10, copies=2, informed=20, candidates=10, linked=15, averaged=2,
-        draws=1, searches=80,
-    )  # fmt: skip
-    monkeypatch.setitem(settings.SUITES, "quick", plan)
+    shrink(monkeypatch)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def encoder():
+    with remembered_minilm():
+        yield
 
 
 @pytest.fixture(scope="module")
-def vectors():
+def vectors(encoder):
     return load_embedder("minilm").embed(TEXTS)
 
 
@@ -179,8 +182,9 @@ def test_the_oracle_names_no_more_than_chance_where_terms_are_found():
     """Before: 40 of 40 terms, found or not; whoever may ask names what the detector misses, then as now."""
     concept = Concept.from_terms("disease", DISEASES)
     others = [record.text for record in make_records(200, seed=12)]
-    encoder = load_embedder("minilm")
-    made = learn(others, concept, embedder=encoder, settings=LearnSettings(source="synthetic"))
+    made = learn(
+        others, concept, embedder=load_embedder("wordllama"), settings=LearnSettings(source="synthetic")
+    )
     known = Concept.from_terms("disease", DISEASES[::2])
     half = replace(made, concepts=(known,), secret=Secret(bytes(32)))
     found = audit(TEXTS, concept, protector=half, settings=AuditSettings(fail_above=0.1)).oracle

@@ -17,6 +17,7 @@ from sfumato.protector import Protector
 from sfumato.saving import load_protector, save_protector
 from sfumato.server.settings import default_state
 from sfumato.server.tenancy.keys import KeyRing, new_key, revoke
+from tests.cli.test_main import sfumato
 from tests.server.running import COMMAND, DIM, gateway, save_fake
 
 
@@ -129,7 +130,7 @@ def test_revoke_takes_out_all_keys_of_a_tenant_and_leaves_its_ceiling(tmp_path):
     with pytest.raises(InputError, match="no key of"):
         revoke(path, "acme")
     for arguments, words in ((("--revoke", "acme"), "--keys"), (("--revoke", "x", "--keys", path), "no key")):
-        done = serve(*arguments)
+        done = sfumato("serve", *arguments)
         assert done.returncode == 2 and words in done.stderr and len(done.stderr.strip().splitlines()) == 1
 
 
@@ -152,11 +153,11 @@ def test_a_deleted_ledger_is_not_started_again_unless_somebody_says_so(tmp_path)
     (tmp_path / "kept").rename(ledger)
     with gateway(tmp_path / "run", protector, *options) as running:
         assert asked(running) == 429
-    done = serve("--new-ledger", "local", "--state", state)
+    done = sfumato("serve", "--new-ledger", "local", "--state", state)
     assert done.returncode == 0 and list(state.glob("ledgers/local.sqlite.until-*")) and not ledger.exists()
     with gateway(tmp_path / "run", protector, *options) as running:
         assert asked(running) == 200
-    assert serve("--new-ledger", "nobody", "--state", state).returncode == 2
+    assert sfumato("serve", "--new-ledger", "nobody", "--state", state).returncode == 2
 
 
 def save_shaped(folder, seed):
@@ -181,7 +182,7 @@ def test_a_ceiling_under_which_nothing_fits_is_refused_when_it_starts(tmp_path):
     worst = load_protector(protector).guarantee.worst_case_l2
     for counting, ceiling in (("auto", 0.9 * worst), ("own", 39.0)):
         options = ("--ceiling", ceiling, "--counting", counting, "--state", tmp_path / "state")
-        done = serve("--protector", protector, *options)
+        done = sfumato("serve", "--protector", protector, *options)
         assert done.returncode == 2 and "fits under the ceiling" in done.stderr
     assert 0.9 * worst > 40.0  # it is the way of counting that refuses
 

@@ -18,6 +18,7 @@ from sfumato.mechanisms import Identity
 from sfumato.protector import Protector
 from sfumato.saving import save_protector
 from sfumato.server.tenancy.keys import KeyRing
+from tests.cli.test_main import sfumato
 from tests.server.running import COMMAND, gateway, save_fake
 
 
@@ -62,7 +63,7 @@ def test_bad_input_is_one_line_and_exit_2(tmp_path, protector, arguments, words,
     monkeypatch.chdir(tmp_path)
     save_protector(Protector(Identity(), "fake:8"), tmp_path / "nothing")
     known = {"PLAIN": protector, "NOTHING": tmp_path / "nothing"}
-    done = serve(*(known.get(each, each) for each in arguments))
+    done = sfumato("serve", *(known.get(each, each) for each in arguments))
     assert done.returncode == 2 and words in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1 and done.stderr.startswith("sfumato: ")
 
