@@ -110,6 +110,20 @@ def test_another_package_may_bring_a_command(tmp_path, monkeypatch, capsys):
         assert stop.value.code == 0 and said in capsys.readouterr().out
 
 
+def test_a_broken_command_of_another_package_does_not_take_the_list_with_it(tmp_path, monkeypatch, capsys):
+    from sfumato.cli import main
+
+    brought(tmp_path, broken="broken_bringer")
+    (tmp_path / "broken_bringer.py").write_text("raise OSError('nothing of this is shown')\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with (
+        pytest.raises(SystemExit) as stop,
+        pytest.warns(main.CommandMissingWarning, match="`sfumato broken`, .* cannot be loaded: OSError.$"),
+    ):
+        main.run(["--help"])
+    assert stop.value.code == 0 and "protect" in capsys.readouterr().out
+
+
 def test_a_command_that_is_a_package_of_its_own_says_how_to_install_it(monkeypatch, capsys):
     from sfumato.cli import main
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -56,6 +56,10 @@ app = typer.Typer(
 )
 
 
+class CommandMissingWarning(UserWarning):
+    """A command that another package brings could not be loaded."""
+
+
 def _version(wanted: bool) -> None:
     if wanted:
         typer.echo(f"sfumato {__version__}")
@@ -91,7 +95,17 @@ def _modules(named: str | None) -> Iterator[Any]:
         raise ParameterError(f"`sfumato {named}` comes with a package of its own. Install it with: {line}.")
     else:
         yield from (import_module(f"sfumato.cli.{name}") for name in COMMANDS)
-        yield from (point.load() for point in brought.values())
+        yield from filter(None, map(_loaded, brought.values()))
+
+
+def _loaded(point: EntryPoint) -> Any:
+    """A command of another package; one that is broken does not take the others with it."""
+    try:
+        return point.load()
+    except Exception as error:
+        what = f"`sfumato {point.name}`, which another package brings, cannot be loaded"
+        warnings.warn(f"{what}: {type(error).__name__}.", CommandMissingWarning, stacklevel=2)
+        return None
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
