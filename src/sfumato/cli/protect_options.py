@@ -61,4 +61,6 @@ WorkersOption = Annotated[
 ]
 EngineOption = Annotated[str, typer.Option(help="Folders: `processes` or `ray`.")]
 AddressOption = Annotated[str | None, typer.Option(help="The Ray cluster; one is started here if not said.")]
-RestartOption = Annotated[bool, typer.Option(help="Release again what an earlier run finished or left unfinished at OUT.")]
+RestartOption = Annotated[
+    bool, typer.Option(help="Release again what an earlier run finished or left unfinished at OUT.")
+]
