@@ -61,7 +61,7 @@ class Backend(Protocol):
         """Write turned directions to `out`."""
 
 
-class ReleasePlan(Protocol):
+class DevicePlan(Protocol):
     """Releases a chunk of checked rows."""
 
     @property
@@ -147,7 +147,7 @@ class TurnPlan:
 
 
 @singledispatch
-def make_plan(mechanism: Mechanism, dim: int, device: torch.device) -> ReleasePlan:
+def make_plan(mechanism: Mechanism, dim: int, device: torch.device) -> DevicePlan:
     """Put the parameters of a mechanism for `dim`-dimensional vectors on a device."""
     raise ParameterError(
         f"{mechanism.name} does not run on a device. Use mechanism.privatize, which runs on the CPU."
@@ -171,17 +171,17 @@ def _put(values: Floats, device: torch.device) -> Tensor:
 
 
 @make_plan.register
-def _(mechanism: Laplace, dim: int, device: torch.device) -> ReleasePlan:
+def _(mechanism: Laplace, dim: int, device: torch.device) -> DevicePlan:
     return _adding(mechanism.step(dim), dim, 1.0 / mechanism.epsilon, True, device)
 
 
 @make_plan.register
-def _(mechanism: Gaussian, dim: int, device: torch.device) -> ReleasePlan:
+def _(mechanism: Gaussian, dim: int, device: torch.device) -> DevicePlan:
     return _adding(mechanism.step(dim), dim, mechanism.sigma, False, device)
 
 
 @make_plan.register
-def _(mechanism: Mahalanobis, dim: int, device: torch.device) -> ReleasePlan:
+def _(mechanism: Mahalanobis, dim: int, device: torch.device) -> DevicePlan:
     shape, step, scale = mechanism.shape, mechanism.step(dim), 1.0 / mechanism.epsilon
     if isinstance(shape, Diagonal):
         return _adding(step, dim, scale, True, device, deviations=np.sqrt(shape.variances))
@@ -201,13 +201,13 @@ def _(mechanism: Mahalanobis, dim: int, device: torch.device) -> ReleasePlan:
 
 
 @make_plan.register
-def _(mechanism: Projection, dim: int, device: torch.device) -> ReleasePlan:
+def _(mechanism: Projection, dim: int, device: torch.device) -> DevicePlan:
     scale, matrix = mechanism.stretch(dim) / mechanism.epsilon, mechanism.matrix(dim)
     return _adding(mechanism.step(dim), matrix.shape[1], scale, True, device, projection=matrix)
 
 
 @make_plan.register
-def _(mechanism: Polar, dim: int, device: torch.device) -> ReleasePlan:
+def _(mechanism: Polar, dim: int, device: torch.device) -> DevicePlan:
     law = polar_law(mechanism.epsilon, dim)
     longest = 2 * mechanism.max_norm
     placed = turning(law, mechanism.epsilon, True, mechanism.radius_epsilon, longest, device)
@@ -215,15 +215,15 @@ def _(mechanism: Polar, dim: int, device: torch.device) -> ReleasePlan:
 
 
 @make_plan.register
-def _(mechanism: Purkayastha, dim: int, device: torch.device) -> ReleasePlan:
+def _(mechanism: Purkayastha, dim: int, device: torch.device) -> DevicePlan:
     law = purkayastha_law(mechanism.epsilon, dim)
     return TurnPlan(mechanism.step(dim), turning(law, -mechanism.epsilon, False, None, 0.0, device))
 
 
-_MADE: weakref.WeakKeyDictionary[Mechanism, dict[tuple[int, str], ReleasePlan]] = weakref.WeakKeyDictionary()
+_MADE: weakref.WeakKeyDictionary[Mechanism, dict[tuple[int, str], DevicePlan]] = weakref.WeakKeyDictionary()
 
 
-def plan_of(mechanism: Mechanism, dim: int, device: torch.device) -> ReleasePlan:
+def plan_of(mechanism: Mechanism, dim: int, device: torch.device) -> DevicePlan:
     """The plan of a mechanism, made on first use and kept as long as the mechanism lives."""
     plans = _MADE.setdefault(mechanism, {})
     key = (dim, str(device))
