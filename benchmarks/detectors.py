@@ -16,21 +16,13 @@ import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from sfumato.concepts import (
-    CATALOG,
-    Concept,
-    Dictionary,
-    Patterns,
-    medical,
-    organisations,
-    places,
-    score_detector,
-    spacy,
-)
+from sfumato.concepts import CATALOG, Concept, Dictionary, Patterns, score_detector
 from sfumato.concepts.base import Detector, Span
+from sfumato.concepts.detectors import spacy
+from sfumato.concepts.detectors.names import Names
+from sfumato.concepts.detectors.presidio import Presidio
 from sfumato.concepts.evaluate import ANY, DetectorScores
-from sfumato.concepts.names import Names
-from sfumato.concepts.presidio import Presidio
+from sfumato.concepts.lists import medical, organisations, places
 from sfumato.randomness import generator
 
 Row = tuple[str, list[Span]]
@@ -109,7 +101,7 @@ def detectors() -> dict[str, Callable[[], Detector]]:
 
 
 def patterns() -> list[str]:
-    from sfumato.concepts.shapes import SHAPES
+    from sfumato.concepts.detectors.shapes import SHAPES
 
     return [kind for kind in SHAPES if kind not in ("weekday", "month", "sex", "time", "number", "money")]
 

@@ -16,7 +16,7 @@ from sfumato.mechanisms import Laplace
 from sfumato.protector import Protector
 from sfumato.reference import ProtectorReference, identity, open_ledger, open_protector
 from sfumato.saving import save_protector
-from sfumato.stores.memory import Memory
+from sfumato.stores.kinds.memory import Memory
 from sfumato.stores.migrate import migrate
 from sfumato.stores.protected import ProtectedStore
 

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.concepts.concept import Concept
-from sfumato.concepts.neutral import MOST_COPIES
-from sfumato.concepts.pairs import Pairs, build_pairs
+from sfumato.concepts.texts.neutral import MOST_COPIES
+from sfumato.concepts.texts.pairs import Pairs, build_pairs
 from sfumato.embedders import load_embedder
 from sfumato.embedders.base import Embedder
 from sfumato.errors import InputError, ParameterError

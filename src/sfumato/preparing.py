@@ -13,8 +13,8 @@ from sfumato.accounting.identity import of_embedded
 from sfumato.accounting.sticky import canonical
 from sfumato.concepts.base import Check
 from sfumato.concepts.concept import Concept
-from sfumato.concepts.neutral import Mention, neutral_texts, spread, without_overlaps
 from sfumato.concepts.spans import SpanLike
+from sfumato.concepts.texts.neutral import Mention, neutral_texts, spread, without_overlaps
 from sfumato.embedders.base import Embedder, OnBatch
 from sfumato.embedders.seen import seen_by
 from sfumato.errors import InputError

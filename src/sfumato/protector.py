@@ -16,7 +16,7 @@ from sfumato.accounting.identity import VERSION, of_vectors
 from sfumato.arrays import as_vectors, masked_rows, one_each
 from sfumato.concepts.base import Check
 from sfumato.concepts.concept import Concept
-from sfumato.concepts.neutral import MOST_COPIES, Mention
+from sfumato.concepts.texts.neutral import MOST_COPIES, Mention
 from sfumato.embedders import load_embedder
 from sfumato.embedders.base import Embedder, OnBatch
 from sfumato.errors import InputError, ParameterError

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sfumato import artifacts
 from sfumato.accounting import Ledger, Secret
 from sfumato.concepts.concept import Concept
-from sfumato.concepts.neutral import MOST_COPIES
+from sfumato.concepts.texts.neutral import MOST_COPIES
 from sfumato.embedders.base import Embedder
 from sfumato.embedders.loader import refuse_remote
 from sfumato.errors import ArtifactError

@@ -12,7 +12,7 @@ import pytest
 from tests.text.small import WORDS, chat_server, vocabulary
 
 from sfumato.cli import main, rewrite
-from sfumato.concepts.presidio import Presidio
+from sfumato.concepts.detectors.presidio import Presidio
 from sfumato.errors import InputError
 from sfumato.randomness import InsecureSeedWarning
 

@@ -7,18 +7,10 @@ import json
 import pytest
 
 from sfumato.cli import concepts as command
-from sfumato.concepts import (
-    CATALOG,
-    Concept,
-    concept_names,
-    lexicons,
-    medical,
-    organisations,
-    people,
-    places,
-    spacy,
-)
-from sfumato.concepts.dictionary import folded
+from sfumato.concepts import CATALOG, Concept, concept_names
+from sfumato.concepts.detectors import lexicons, spacy
+from sfumato.concepts.detectors.dictionary import folded
+from sfumato.concepts.lists import medical, organisations, people, places
 from sfumato.errors import ParameterError
 
 PLANTED = {

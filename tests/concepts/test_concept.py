@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.concepts import CATALOG, Concept, Dictionary, Patterns, Span, spacy
-from sfumato.concepts.dictionary import folded
-from sfumato.concepts.edits import cut
+from sfumato.concepts import CATALOG, Concept, Dictionary, Patterns, Span
+from sfumato.concepts.detectors import spacy
+from sfumato.concepts.detectors.dictionary import folded
+from sfumato.concepts.texts.edits import cut
 from sfumato.errors import ArtifactError, ParameterError
 from sfumato.randomness import generator
 

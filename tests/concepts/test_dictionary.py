@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.concepts import Dictionary, Labelled, Span, Union
-from sfumato.concepts.dictionary import folded, listed
+from sfumato.concepts.detectors.dictionary import folded, listed
 from sfumato.concepts.spans import merge, read_spans
 from sfumato.errors import InputError, ParameterError
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.concepts.base import Span
-from sfumato.concepts.neutral import Mention, neutral_texts, spread, without_overlaps
+from sfumato.concepts.texts.neutral import Mention, neutral_texts, spread, without_overlaps
 from sfumato.errors import ParameterError
 
 REFERENCES = ("Ashford", "Brinlow", "Calder")

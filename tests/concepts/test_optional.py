@@ -6,7 +6,8 @@ import socket
 
 import pytest
 
-from sfumato.concepts import DETECTORS, Concept, Span, lexicons, presidio, spacy
+from sfumato.concepts import DETECTORS, Concept, Span
+from sfumato.concepts.detectors import lexicons, presidio, spacy
 from sfumato.errors import MissingPackageError, ParameterError
 
 TEXT = "John Smith (john.smith@example.com) from Paris called +1 212-555-0143 about card 4111 1111 1111 1111."

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.concepts import Concept, Patterns, build_pairs
-from sfumato.concepts.dictionary import folded
-from sfumato.concepts.duplicates import near_duplicates, split
+from sfumato.concepts.detectors.dictionary import folded
+from sfumato.concepts.texts.duplicates import near_duplicates, split
 from sfumato.errors import InputError, ParameterError
 from sfumato.randomness import generator
 

@@ -6,8 +6,9 @@ import time
 
 import pytest
 
-from sfumato.concepts import Patterns, checks
-from sfumato.concepts.shapes import SHAPES
+from sfumato.concepts import Patterns
+from sfumato.concepts.detectors import checks
+from sfumato.concepts.detectors.shapes import SHAPES
 from sfumato.errors import ParameterError
 
 FOUND = [

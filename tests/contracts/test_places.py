@@ -29,7 +29,7 @@ from sfumato.scale.portable import PortableProtector
 from sfumato.scale.release import release_folder
 from sfumato.scale.rows import as_table
 from sfumato.scale.spark import in_arrow
-from sfumato.stores.memory import Memory
+from sfumato.stores.kinds.memory import Memory
 from sfumato.stores.protected import ProtectedStore
 
 TEXTS = ["one", "two"]

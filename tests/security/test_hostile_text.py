@@ -10,14 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.composing import composed, normal
-from sfumato.concepts import Concept, Dictionary, Patterns, Span, places, spacy
-from sfumato.concepts.addresses import Addresses
+from sfumato.concepts import Concept, Dictionary, Patterns, Span
 from sfumato.concepts.concept import MOST_MENTIONS
-from sfumato.concepts.edits import cut, put
-from sfumato.concepts.names import Names
-from sfumato.concepts.neutral import Mention, neutral_texts, without_overlaps
-from sfumato.concepts.pieces import LONGEST, eased, pieces
+from sfumato.concepts.detectors import spacy
+from sfumato.concepts.detectors.addresses import Addresses
+from sfumato.concepts.detectors.names import Names
+from sfumato.concepts.detectors.pieces import LONGEST, eased, pieces
+from sfumato.concepts.lists import places
 from sfumato.concepts.spans import merge, read_spans
+from sfumato.concepts.texts.edits import cut, put
+from sfumato.concepts.texts.neutral import Mention, neutral_texts, without_overlaps
 from sfumato.embedders import Fake
 from sfumato.errors import InputError
 from sfumato.mechanisms import Laplace

@@ -6,7 +6,8 @@ import warnings
 
 import pytest
 
-from sfumato.concepts import Concept, spacy
+from sfumato.concepts import Concept
+from sfumato.concepts.detectors import spacy
 from sfumato.embedders import Fake
 from sfumato.errors import InputError
 from sfumato.mechanisms import Laplace

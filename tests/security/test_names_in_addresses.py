@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sfumato.concepts import Concept, spacy
+from sfumato.concepts import Concept
+from sfumato.concepts.detectors import spacy
 from sfumato.embedders import Fake
 from sfumato.mechanisms import Laplace
 from sfumato.protector import Protector

@@ -18,7 +18,7 @@ from sfumato.embedders import Fake, load_embedder
 from sfumato.errors import BudgetError
 from sfumato.mechanisms import Laplace
 from sfumato.protector import Protector
-from sfumato.stores.memory import Memory
+from sfumato.stores.kinds.memory import Memory
 from sfumato.stores.protected import ProtectedStore
 
 CITIES = tuple(

@@ -17,7 +17,7 @@ from qdrant_client.models import PointStruct, SparseVector
 
 from sfumato.errors import SfumatoError
 from sfumato.stores import open_store
-from sfumato.stores.points import local_client
+from sfumato.stores.kinds.points import local_client
 from tests.security.journals import left_over
 from tests.stores.servers import quick_folder
 

@@ -13,8 +13,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from sfumato.concepts import medical, organisations, people, places
-from sfumato.concepts.dictionary import listed
+from sfumato.concepts.detectors.dictionary import listed
+from sfumato.concepts.lists import medical, organisations, people, places
 from sfumato.numbers import whole_number
 from sfumato.randomness import generator
 from sfumato_research.vocabulary import TOPICS, Topic

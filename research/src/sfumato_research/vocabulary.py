@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from sfumato.concepts.dictionary import listed
+from sfumato.concepts.detectors.dictionary import listed
 
 
 class Topic(NamedTuple):

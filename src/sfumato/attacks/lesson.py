@@ -15,7 +15,7 @@ from sfumato.attacks.base import Control, OnStep, fresh_releases
 from sfumato.attacks.perceptron import Perceptron, Schedule, train
 from sfumato.attacks.reader import TokenReader, platt
 from sfumato.attacks.vocabulary import Vocabulary
-from sfumato.concepts.duplicates import near_duplicates, split
+from sfumato.concepts.texts.duplicates import near_duplicates, split
 from sfumato.metrics.leakage import count_leaked
 from sfumato.metrics.ranking import ranked
 from sfumato.release import Release

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sfumato.attacks.base import Embeds
 from sfumato.concepts.concept import Concept
-from sfumato.concepts.neutral import MOST_COPIES
+from sfumato.concepts.texts.neutral import MOST_COPIES
 from sfumato.errors import ArtifactError
 from sfumato.numbers import whole_number
 from sfumato.preparing import Entrance

@@ -14,8 +14,8 @@ from sfumato.arrays import as_vectors
 from sfumato.auditing.once import Once
 from sfumato.auditing.settings import Suite
 from sfumato.concepts.concept import Concept
-from sfumato.concepts.labelled import Labelled
-from sfumato.concepts.pairs import Pairs, build_pairs
+from sfumato.concepts.detectors.labelled import Labelled
+from sfumato.concepts.texts.pairs import Pairs, build_pairs
 from sfumato.errors import InputError
 from sfumato.metrics.intervals import Resampling
 from sfumato.metrics.leakage import Hits, count_prior

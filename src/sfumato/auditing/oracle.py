@@ -17,7 +17,7 @@ from sfumato.auditing.rows import AttackRow, LeftOut
 from sfumato.auditing.settings import Suite
 from sfumato.auditing.verdict import percent
 from sfumato.concepts.concept import Concept
-from sfumato.concepts.swaps import written_like
+from sfumato.concepts.texts.swaps import written_like
 from sfumato.metrics.intervals import Figure, exact_share
 from sfumato.protector import Protector
 

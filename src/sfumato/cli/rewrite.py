@@ -65,7 +65,7 @@ def _sensitive(
     found: list[Concept | Detector] = []
     if presidio:
         from sfumato.concepts import DETECTORS
-        from sfumato.concepts.spacy import best_model
+        from sfumato.concepts.detectors.spacy import best_model
 
         kind: Any = DETECTORS.get("presidio")
         found.append(kind(best_model()))

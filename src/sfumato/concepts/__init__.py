@@ -11,28 +11,28 @@ from sfumato.registry import Entry, Registry
 if TYPE_CHECKING:
     from sfumato.concepts.catalog import CATALOG, concept_names
     from sfumato.concepts.concept import Concept
-    from sfumato.concepts.dictionary import Dictionary
+    from sfumato.concepts.detectors.dictionary import Dictionary
+    from sfumato.concepts.detectors.labelled import Labelled
+    from sfumato.concepts.detectors.patterns import Patterns
+    from sfumato.concepts.detectors.union import Union
     from sfumato.concepts.evaluate import score_detector
-    from sfumato.concepts.labelled import Labelled
-    from sfumato.concepts.pairs import Pairs, build_pairs
-    from sfumato.concepts.patterns import Patterns
-    from sfumato.concepts.union import Union
+    from sfumato.concepts.texts.pairs import Pairs, build_pairs
+else:
+    __getattr__, __dir__ = on_first_use(
+        __name__,
+        {
+            "catalog": "CATALOG concept_names",
+            "concept": "Concept",
+            "detectors.dictionary": "Dictionary",
+            "evaluate": "score_detector",
+            "detectors.labelled": "Labelled",
+            "texts.pairs": "Pairs build_pairs",
+            "detectors.patterns": "Patterns",
+            "detectors.union": "Union",
+        },
+    )
 
-__getattr__, __dir__ = on_first_use(
-    __name__,
-    {
-        "catalog": "CATALOG concept_names",
-        "concept": "Concept",
-        "dictionary": "Dictionary",
-        "evaluate": "score_detector",
-        "labelled": "Labelled",
-        "pairs": "Pairs build_pairs",
-        "patterns": "Patterns",
-        "union": "Union",
-    },
-)
-
-_HOME = "sfumato.concepts"
+_HOME = "sfumato.concepts.detectors"
 
 DETECTORS: Registry[Detector] = Registry(
     "detector",

@@ -6,16 +6,17 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from types import MappingProxyType
 
-from sfumato.concepts import lexicons, medical, organisations, people, places, spacy
-from sfumato.concepts import swaps as swap
-from sfumato.concepts.addresses import Addresses
-from sfumato.concepts.dictionary import Dictionary
+from sfumato.concepts.detectors import lexicons, spacy
+from sfumato.concepts.detectors.addresses import Addresses
+from sfumato.concepts.detectors.dictionary import Dictionary
+from sfumato.concepts.detectors.lexicons import Lexicon
+from sfumato.concepts.detectors.names import Names
+from sfumato.concepts.detectors.patterns import Patterns
+from sfumato.concepts.detectors.shapes import MONTHS, WEEKDAYS
+from sfumato.concepts.detectors.spacy import Spacy
 from sfumato.concepts.entry import CatalogEntry, WayToFind
-from sfumato.concepts.lexicons import Lexicon
-from sfumato.concepts.names import Names
-from sfumato.concepts.patterns import Patterns
-from sfumato.concepts.shapes import MONTHS, WEEKDAYS
-from sfumato.concepts.spacy import Spacy
+from sfumato.concepts.lists import medical, organisations, people, places
+from sfumato.concepts.texts import swaps as swap
 from sfumato.errors import ParameterError
 
 

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from sfumato.concepts.base import Check, Detector, Span
-from sfumato.concepts.dictionary import Dictionary, folded
-from sfumato.concepts.edits import cut, exchange, put
-from sfumato.concepts.labelled import Labelled
+from sfumato.concepts.detectors.dictionary import Dictionary, folded
+from sfumato.concepts.detectors.labelled import Labelled
 from sfumato.concepts.spans import SpanLike, find_all, is_exact, merge, read_spans, relabel, watched
-from sfumato.concepts.swaps import Swap, TermSwap
+from sfumato.concepts.texts.edits import cut, exchange, put
+from sfumato.concepts.texts.swaps import Swap, TermSwap
 from sfumato.errors import ArtifactError, InputError, ParameterError
 
 _ROUNDS = 10
@@ -85,7 +85,7 @@ class Concept:
 
         In those texts the spans are Presidio's; in others the same terms count wherever they are written.
         """
-        from sfumato.concepts.presidio import from_results
+        from sfumato.concepts.detectors.presidio import from_results
 
         rows = [(text, from_results(found)) for text, found in _presidio_rows(results)]
         surfaces = (text[span.start : span.end] for text, spans in rows for span in spans)

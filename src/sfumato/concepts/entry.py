@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from sfumato.concepts.base import Detector
-from sfumato.concepts.swaps import Swap
-from sfumato.concepts.union import Union
+from sfumato.concepts.detectors.union import Union
+from sfumato.concepts.texts.swaps import Swap
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,19 +14,19 @@ if TYPE_CHECKING:
     from sfumato.embedders.loader import EMBEDDERS, load_embedder
     from sfumato.embedders.openai import OpenAIEndpoint
     from sfumato.embedders.vectors import VectorFile
-
-__getattr__, __dir__ = on_first_use(
-    __name__,
-    {
-        "base": "Embedder OnBatch",
-        "cache": "CachedEmbedder",
-        "endpoint": "EndpointError",
-        "fake": "Fake",
-        "loader": "EMBEDDERS load_embedder",
-        "openai": "OpenAIEndpoint",
-        "vectors": "VectorFile",
-    },
-)
+else:
+    __getattr__, __dir__ = on_first_use(
+        __name__,
+        {
+            "base": "Embedder OnBatch",
+            "cache": "CachedEmbedder",
+            "endpoint": "EndpointError",
+            "fake": "Fake",
+            "loader": "EMBEDDERS load_embedder",
+            "openai": "OpenAIEndpoint",
+            "vectors": "VectorFile",
+        },
+    )
 
 __all__ = [
     "EMBEDDERS",

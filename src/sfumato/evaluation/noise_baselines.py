@@ -6,7 +6,7 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from functools import lru_cache
 
-from sfumato.concepts.pairs import build_pairs
+from sfumato.concepts.texts.pairs import build_pairs
 from sfumato.evaluation.baselines import NOISE_RATIOS, Baseline, Sample
 from sfumato.evaluation.defence import Defence
 from sfumato.mechanisms import (

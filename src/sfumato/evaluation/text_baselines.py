@@ -9,9 +9,9 @@ import numpy as np
 
 from sfumato.concepts.base import Span
 from sfumato.concepts.concept import Concept
-from sfumato.concepts.dictionary import folded
-from sfumato.concepts.edits import put
-from sfumato.concepts.swaps import pick, written_like
+from sfumato.concepts.detectors.dictionary import folded
+from sfumato.concepts.texts.edits import put
+from sfumato.concepts.texts.swaps import pick, written_like
 from sfumato.embedders.base import Embedder
 from sfumato.errors import InputError, ParameterError
 from sfumato.evaluation.baselines import Baseline, Sample

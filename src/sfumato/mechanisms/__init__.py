@@ -17,20 +17,20 @@ if TYPE_CHECKING:
     from sfumato.mechanisms.projection import Projection
     from sfumato.mechanisms.purkayastha import Purkayastha
     from sfumato.mechanisms.suppression import Suppression
-
-__getattr__, __dir__ = on_first_use(
-    __name__,
-    {
-        "gaussian": "Gaussian",
-        "identity": "Identity",
-        "laplace": "Laplace",
-        "mahalanobis": "Mahalanobis",
-        "polar": "Polar",
-        "projection": "Projection",
-        "purkayastha": "Purkayastha",
-        "suppression": "Suppression",
-    },
-)
+else:
+    __getattr__, __dir__ = on_first_use(
+        __name__,
+        {
+            "gaussian": "Gaussian",
+            "identity": "Identity",
+            "laplace": "Laplace",
+            "mahalanobis": "Mahalanobis",
+            "polar": "Polar",
+            "projection": "Projection",
+            "purkayastha": "Purkayastha",
+            "suppression": "Suppression",
+        },
+    )
 
 _HOME = "sfumato.mechanisms"
 

@@ -26,7 +26,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from sfumato.concepts.dictionary import folded
+from sfumato.concepts.detectors.dictionary import folded
 from sfumato.errors import InputError, ParameterError
 from sfumato.metrics.intervals import Figure, ratio_interval, share
 from sfumato.types import Floats

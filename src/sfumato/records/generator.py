@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from sfumato.concepts.base import Span
-from sfumato.concepts.people import SURNAMES
+from sfumato.concepts.lists.people import SURNAMES
 from sfumato.numbers import whole_number
 from sfumato.randomness import generator
 from sfumato.records import clinic, customers

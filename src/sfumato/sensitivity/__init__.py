@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     from sfumato.sensitivity.combine import combine_masks, epsilon_for
     from sfumato.sensitivity.learned import LearnedMask, MaskReport, MaskSettings
     from sfumato.sensitivity.learner import MaskLearner
-
-# The learner needs torch.
-__getattr__, __dir__ = on_first_use(
-    __name__,
-    {
-        "combine": "combine_masks epsilon_for",
-        "learned": "LearnedMask MaskReport MaskSettings",
-        "learner": "MaskLearner",
-    },
-)
+else:
+    # The learner needs torch.
+    __getattr__, __dir__ = on_first_use(
+        __name__,
+        {
+            "combine": "combine_masks epsilon_for",
+            "learned": "LearnedMask MaskReport MaskSettings",
+            "learner": "MaskLearner",
+        },
+    )
 
 __all__ = [
     "Background",

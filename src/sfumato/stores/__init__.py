@@ -2,7 +2,7 @@
 
 from sfumato.stores.address import Address, parse_address
 from sfumato.stores.base import Store, StoreError
-from sfumato.stores.memory import Memory
+from sfumato.stores.kinds.memory import Memory
 from sfumato.stores.migrate import Migrated, migrate
 from sfumato.stores.opening import STORES, open_store
 from sfumato.stores.protected import ProtectedStore

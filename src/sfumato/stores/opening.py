@@ -13,7 +13,7 @@ from sfumato.stores.address import Address, parse_address
 from sfumato.stores.base import Store, StoreError
 from sfumato.stores.rows import Metric, checked_metric
 
-_HERE = "sfumato.stores"
+_HERE = "sfumato.stores.kinds"
 
 STORES: Registry[Store] = Registry(
     "store",
@@ -87,7 +87,7 @@ def _in_a_table(address: Address, options: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def _in_postgres(address: Address, options: dict[str, Any]) -> tuple[Any, ...]:
-    from sfumato.stores.postgres import Columns
+    from sfumato.stores.kinds.postgres import Columns
 
     names = {name: options.pop(name) for name in ("id", "vector", "metadata") if name in options}
     options["columns"] = Columns(**names)

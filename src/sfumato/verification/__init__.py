@@ -12,17 +12,17 @@ if TYPE_CHECKING:
     from sfumato.verification.pivots import Pivots
     from sfumato.verification.report import CheckRow, Verification
     from sfumato.verification.suite import verify
-
-__getattr__, __dir__ = on_first_use(
-    __name__,
-    {
-        "bits": "excluded identified identify",
-        "cases": "CASES Case",
-        "pivots": "Pivots",
-        "report": "CheckRow Verification",
-        "suite": "verify",
-    },
-)
+else:
+    __getattr__, __dir__ = on_first_use(
+        __name__,
+        {
+            "bits": "excluded identified identify",
+            "cases": "CASES Case",
+            "pivots": "Pivots",
+            "report": "CheckRow Verification",
+            "suite": "verify",
+        },
+    )
 
 __all__ = [
     "CASES",

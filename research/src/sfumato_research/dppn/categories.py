@@ -8,7 +8,8 @@ from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
-from sfumato.concepts import Concept, medical, people, places
+from sfumato.concepts import Concept
+from sfumato.concepts.lists import medical, people, places
 from sfumato.errors import InputError
 from sfumato.randomness import generator
 from sfumato_research.dppn.defences import NAMES, defence, levels

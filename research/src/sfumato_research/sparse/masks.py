@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from sfumato.attacks.classifier import TokenClassifier
-from sfumato.concepts.pairs import build_pairs
+from sfumato.concepts.texts.pairs import build_pairs
 from sfumato.sensitivity import Mask
 from sfumato.sensitivity.learned import LearnedMask, MaskSettings, Penalty
 from sfumato_research.sparse.data import rig

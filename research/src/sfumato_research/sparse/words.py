@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from sfumato.attacks.classifier import TokenClassifier
-from sfumato.concepts import people, places
 from sfumato.concepts.concept import Concept
-from sfumato.concepts.duplicates import near_duplicates, split
-from sfumato.concepts.shapes import MONTHS, WEEKDAYS
+from sfumato.concepts.detectors.shapes import MONTHS, WEEKDAYS
+from sfumato.concepts.lists import people, places
+from sfumato.concepts.texts.duplicates import near_duplicates, split
 from sfumato.embedders.base import Embedder
 from sfumato.evaluation import Defence
 from sfumato.mechanisms import Identity, Laplace, Mahalanobis, Mechanism

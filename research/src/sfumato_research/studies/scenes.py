@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from sfumato.concepts import Concept
-from sfumato.concepts.medical import DISEASES
+from sfumato.concepts.lists.medical import DISEASES
 from sfumato_research.studies.data import rows, sts
 
 PLACES = tuple(

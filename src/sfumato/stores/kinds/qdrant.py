@@ -17,7 +17,7 @@ from urllib.parse import urlsplit, urlunsplit
 from sfumato.errors import ParameterError
 from sfumato.files import PathLike
 from sfumato.stores.base import Store, in_order
-from sfumato.stores.points import local_client
+from sfumato.stores.kinds.points import local_client
 from sfumato.stores.rows import Hit, Metadata, Metric, Rows, Scalar
 from sfumato.types import Vectors
 

@@ -14,9 +14,9 @@ from sfumato import artifacts
 from sfumato.errors import ArtifactError, ParameterError
 from sfumato.files import PathLike
 from sfumato.stores.distances import distances, nearest
-from sfumato.stores.local import LocalStore
+from sfumato.stores.kinds.local import LocalStore
+from sfumato.stores.kinds.table import RowTable
 from sfumato.stores.rows import Hit, Metadata, Metric, Scalar, checked_metric
-from sfumato.stores.table import RowTable
 from sfumato.types import Vectors
 
 KIND = "faiss-store"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sfumato.concepts.dictionary import listed
+from sfumato.concepts.detectors.dictionary import listed
 
 ORGANISATIONS = listed("""
 Accenture; Adidas; Adobe; Aetna; Airbnb; Airbus; Alibaba; Allianz; Amazon; AMD; American Airlines;

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from sfumato.concepts.base import Span
 from sfumato.concepts.concept import Concept, surfaces
-from sfumato.concepts.duplicates import near_duplicates, split
-from sfumato.concepts.edits import exchange, put
 from sfumato.concepts.spans import SpanLike
-from sfumato.concepts.swaps import Swap, TermSwap
+from sfumato.concepts.texts.duplicates import near_duplicates, split
+from sfumato.concepts.texts.edits import exchange, put
+from sfumato.concepts.texts.swaps import Swap, TermSwap
 from sfumato.errors import InputError, ParameterError
 from sfumato.numbers import finite_number, whole_number
 from sfumato.randomness import generator

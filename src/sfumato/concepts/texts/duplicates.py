@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.concepts.dictionary import folded
+from sfumato.concepts.detectors.dictionary import folded
 
 THRESHOLD = 0.7
 _WORD = re.compile(r"[^\W\d_]+|\d+")

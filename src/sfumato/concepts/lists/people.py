@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sfumato.concepts.dictionary import listed
+from sfumato.concepts.detectors.dictionary import listed
 
 FIRST_NAMES = listed("""
 Aaron; Abdul; Abigail; Adam; Adriana; Agnes; Ahmed; Aisha; Akira; Alan; Albert; Alejandro; Alex; Alexander;

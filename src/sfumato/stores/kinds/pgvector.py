@@ -14,7 +14,7 @@ from typing import Any
 
 from sfumato.errors import ParameterError
 from sfumato.stores.base import Store, StoreError, in_order
-from sfumato.stores.postgres import Columns, connect, has_graph, inspect, make_table, plain
+from sfumato.stores.kinds.postgres import Columns, connect, has_graph, inspect, make_table, plain
 from sfumato.stores.rows import Hit, Metadata, Metric, Rows, Scalar
 from sfumato.types import Vectors
 

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any, Protocol
 
-from sfumato.concepts import spacy
 from sfumato.concepts.base import Check, Span
-from sfumato.concepts.pieces import eased, pieces
+from sfumato.concepts.detectors import spacy
+from sfumato.concepts.detectors.pieces import eased, pieces
 from sfumato.concepts.spans import encodable, merge
 from sfumato.errors import MissingPackageError
 

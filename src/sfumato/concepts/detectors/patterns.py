@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from sfumato.concepts.base import Span
-from sfumato.concepts.shapes import SHAPES
+from sfumato.concepts.detectors.shapes import SHAPES
 from sfumato.concepts.spans import merge
 from sfumato.errors import ParameterError
 

@@ -20,7 +20,7 @@ from typing import Any
 
 from sfumato.errors import ArtifactError
 from sfumato.files import PathLike
-from sfumato.stores.databases import refuse_traps, refused
+from sfumato.stores.kinds.databases import refuse_traps, refused
 
 _MODULE = "qdrant_client.http.models.models"
 _CLASSES = frozenset({"PointStruct", "SparseVector"})

@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from sfumato.concepts import checks, people
-from sfumato.concepts.dictionary import folded
-from sfumato.concepts.shapes import MONTHS, WEEKDAYS
+from sfumato.concepts.detectors import checks
+from sfumato.concepts.detectors.dictionary import folded
+from sfumato.concepts.detectors.shapes import MONTHS, WEEKDAYS
+from sfumato.concepts.lists import people
 
 Swap = Callable[[str, np.random.Generator], str]
 """Takes what was found and returns another value as it would be listed, or the same one by chance."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from sfumato.concepts import people
 from sfumato.concepts.base import Span
-from sfumato.concepts.dictionary import Dictionary
-from sfumato.concepts.patterns import Patterns
+from sfumato.concepts.detectors.dictionary import Dictionary
+from sfumato.concepts.detectors.patterns import Patterns
+from sfumato.concepts.lists import people
 from sfumato.concepts.spans import merge
 
 _PARTICLE = r"(?:(?:van|von|der|den|de|del|della|di|da|la|le|bin|ibn|al) ){0,2}"

@@ -14,7 +14,7 @@ from threading import Lock
 from typing import Any, cast
 
 from sfumato.concepts.base import Check, Span
-from sfumato.concepts.pieces import LONGEST, eased, pieces
+from sfumato.concepts.detectors.pieces import LONGEST, eased, pieces
 from sfumato.concepts.spans import encodable, merge
 from sfumato.errors import MissingPackageError, ParameterError
 

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from sfumato.concepts.base import Span
-from sfumato.concepts.dictionary import folded
-from sfumato.concepts.swaps import Swap, written_like
+from sfumato.concepts.detectors.dictionary import folded
+from sfumato.concepts.texts.swaps import Swap, written_like
 from sfumato.errors import ParameterError
 
 _TRIES = 50

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sfumato.concepts.dictionary import listed
+from sfumato.concepts.detectors.dictionary import listed
 
 DISEASES = listed("""
 abscess; acne; acquired immunodeficiency syndrome; acute kidney injury; ADHD; AIDS; alcoholism; Alzheimer's;

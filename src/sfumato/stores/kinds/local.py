@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from sfumato.stores.base import Store
+from sfumato.stores.kinds.table import RowTable
 from sfumato.stores.rows import Hit, Metric, Rows
-from sfumato.stores.table import RowTable
 from sfumato.types import Vectors
 
 

@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any, Literal
 
 from sfumato.concepts.base import Span
-from sfumato.concepts.dictionary import listed
+from sfumato.concepts.detectors.dictionary import listed
 from sfumato.concepts.spans import merge
 from sfumato.errors import MissingPackageError, ParameterError
 

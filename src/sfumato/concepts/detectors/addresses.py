@@ -6,10 +6,10 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 
-from sfumato.concepts import people
 from sfumato.concepts.base import Span
-from sfumato.concepts.dictionary import folded
-from sfumato.concepts.patterns import Patterns
+from sfumato.concepts.detectors.dictionary import folded
+from sfumato.concepts.detectors.patterns import Patterns
+from sfumato.concepts.lists import people
 from sfumato.concepts.spans import merge, relabel
 
 _LETTERS = re.compile(r"[^\W\d_]+")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sfumato.concepts.dictionary import listed
+from sfumato.concepts.detectors.dictionary import listed
 
 COUNTRIES = listed("""
 Afghanistan; Albania; Algeria; Andorra; Angola; Antigua and Barbuda; Argentina; Armenia; Australia; Austria;

@@ -18,7 +18,7 @@ import numpy as np
 from sfumato.errors import ParameterError
 from sfumato.files import PathLike
 from sfumato.stores.base import Store, StoreError, in_order
-from sfumato.stores.databases import refuse_traps
+from sfumato.stores.kinds.databases import refuse_traps
 from sfumato.stores.rows import TEXT_FIELD, Hit, Metadata, Metric, Rows, Scalar
 from sfumato.types import Vectors
 

@@ -1,0 +1,1 @@
+"""What finds a concept in a text, one file a way."""

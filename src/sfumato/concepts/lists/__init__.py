@@ -1,0 +1,1 @@
+"""Terms everybody knows: people, places, organisations, medicine."""

@@ -1,0 +1,1 @@
+"""One file a vector store, and what reads the folders they keep."""
