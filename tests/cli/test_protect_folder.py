@@ -44,3 +44,14 @@ def test_bad_input_is_one_line(tmp_path):
         assert done.returncode == 2, (arguments, done.stderr)
         assert len(lines) == 1 and lines[0].startswith("sfumato: "), (arguments, done.stderr)
         assert not contents(tmp_path / "out")
+
+
+def test_a_folder_of_two_kinds_is_refused_before_half_of_it_is_left_out(tmp_path):
+    source = tmp_path / "both"
+    make_folder(source, files=1)
+    (source / "two.jsonl").write_text('{"text": "Another note."}\n')
+    done = sfumato(
+        "protect", str(source), "--mechanism", "laplace", "--epsilon", "9", "-o", str(tmp_path / "out")
+    )
+    assert done.returncode == 2 and "Found two.jsonl beside Parquet files in both" in done.stderr
+    assert not (tmp_path / "out").exists()

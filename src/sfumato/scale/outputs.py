@@ -249,5 +249,5 @@ def promise(protector: Protector) -> dict[str, Any]:
         "concepts": [concept.name for concept in protector.concepts],
         "sticky_key_id": None if protector.secret is None else protector.secret.key_id,
         "encoder": protector.learned.model_id,
-        "learned": protector.learned,
+        "learned": protector.learned.to_dict(),
     }

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 from sfumato.errors import InputError
 from sfumato.inputs import RowBatch
 from sfumato.inputs.columns import as_batch
+from sfumato.inputs.lines import RECORDS
 from sfumato.inputs.parquet import record_batches
 from sfumato.scale.places import Folder
 from sfumato.scale.plan import ReleasePart
@@ -27,7 +28,20 @@ def is_parquet_folder(source: str) -> bool:
     if "://" in source:
         return True
     found = Path(source)
-    return found.is_dir() and next(found.rglob("*.parquet"), None) is not None
+    if not found.is_dir() or next(found.rglob("*.parquet"), None) is None:
+        return False
+    other = next((path for path in sorted(found.iterdir()) if _left_over(path)), None)
+    if other is not None:
+        raise InputError(
+            f"A folder must hold Parquet files or other files, not both. Found {other.name} beside Parquet "
+            f"files in {found.name}. Put one kind into a folder of its own."
+        )
+    return True
+
+
+def _left_over(path: Path) -> bool:
+    """Whether this is a file with rows that a release of Parquet files would pass over."""
+    return path.is_file() and any(ending in path.suffixes for ending in (*RECORDS, ".npy"))
 
 
 def files_of(source: Path, output: Path) -> list[tuple[Path, Path]]:
