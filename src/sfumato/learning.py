@@ -93,23 +93,7 @@ def learn(
         raise InputError("There must be at least one concept to hide. Found none.")
     encoder = load_embedder(embedder) if isinstance(embedder, str) else embedder
     step = on_step or (lambda label, count: None)
-    pairs = [
-        build_pairs(
-            texts,
-            concept,
-            spans=spans,
-            kinds=("removal", "substitution"),
-            limit=chosen.limit,
-            seed=chosen.seed,
-        )
-        for concept in wanted
-    ]
-    few = next((index for index, each in enumerate(pairs) if len(each.plus) < LEAST_PAIRS), None)
-    if few is not None:
-        raise InputError(
-            f"Concept {wanted[few].name!r} must be in at least {LEAST_PAIRS} texts to be learned. "
-            f"Found it in {len(pairs[few].plus)}. Give more texts, or more terms."
-        )
+    pairs = [_pairs(texts, concept, spans, chosen) for concept in wanted]
     embedded = [_embed_pairs(each, encoder, step) for each in pairs]
     moves = [_moves(plus, minus, substitutes) for plus, minus, substitutes in embedded]
     learned = Learned(
@@ -119,21 +103,16 @@ def learn(
         shape=chosen.shape,
         concepts={concept.name: each.statistics() for concept, each in zip(wanted, pairs, strict=True)},
     )
-    parts: dict[str, Any] = {
-        "embedder": encoder,
-        "concepts": wanted,
-        "neutral": chosen.neutral,
-        "only_matching": chosen.only_matching,
-    }
+    parts: dict[str, Any] = {"embedder": encoder, "concepts": wanted}
+    parts |= {"neutral": chosen.neutral, "only_matching": chosen.only_matching}
     if chosen.shape == "mask":
         mask = _learn_mask([(plus, minus) for plus, minus, _ in embedded], wanted, chosen)
         mechanism = _scaled(mask, MASK_NOISE_RATIO, chosen)
         learned = replace(learned, **_substitutions(mechanism, moves))
         return Protector(mechanism=mechanism, learned=learned, **parts)
     spread = _background(texts, background, pairs, encoder, chosen, step)
-    strength = chosen.strength
-    if strength is None and chosen.neutral and chosen.kind == "sharp":
-        strength = BESIDE_NEUTRAL
+    beside = chosen.strength is None and chosen.neutral and chosen.kind == "sharp"
+    strength = BESIDE_NEUTRAL if beside else chosen.strength
     ellipsoid = EllipsoidLearner(kind=chosen.kind, strength=strength).fit(moves, spread, source=chosen.source)
     mechanism = _scaled(ellipsoid, None, chosen)
     learned = replace(
@@ -146,6 +125,23 @@ def learn(
         **_substitutions(mechanism, moves),
     )
     return Protector(mechanism=mechanism, background=spread, learned=learned, **parts)
+
+
+def _pairs(texts: Sequence[str], concept: Concept, spans: RowSpans | None, chosen: LearnSettings) -> Pairs:
+    found = build_pairs(
+        texts,
+        concept,
+        spans=spans,
+        kinds=("removal", "substitution"),
+        limit=chosen.limit,
+        seed=chosen.seed,
+    )
+    if len(found.plus) < LEAST_PAIRS:
+        raise InputError(
+            f"Concept {concept.name!r} must be in at least {LEAST_PAIRS} texts to be learned. "
+            f"Found it in {len(found.plus)}. Give more texts, or more terms."
+        )
+    return found
 
 
 def _substitutions(mechanism: Mahalanobis, moves: Sequence[Floats]) -> dict[str, Any]:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json as json_format
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-import typer
 from rich.markup import escape
 from rich.progress import Progress
 
@@ -16,8 +15,31 @@ from sfumato.artifacts import require_free
 from sfumato.attacks.base import Attack, OnStep
 from sfumato.attacks.running import Outcome, make_attack, run_attack, settings_of
 from sfumato.attacks.scene import Scene
-from sfumato.cli.options import AllowRemoteOption, InputFile, named_concepts, plain_kind
-from sfumato.cli.output import JsonOption, checked_output, console, progress, write_json
+from sfumato.cli.options.attack import (
+    AttackOption,
+    BeamOption,
+    ConceptOption,
+    ControlOption,
+    EmbedderOption,
+    EmbeddingsOption,
+    EpsilonOption,
+    ForceOption,
+    LimitOption,
+    LoadOption,
+    MechanismOption,
+    NoiseRatioOption,
+    ProtectorOption,
+    SaveOption,
+    SeedOption,
+    SettingOption,
+    ShowOption,
+    ShowTextsOption,
+    StepsOption,
+    TermsOption,
+    TrainOption,
+)
+from sfumato.cli.options.shared import AllowRemoteOption, InputFile, named_concepts, plain_kind
+from sfumato.cli.output import JsonOption, console, progress, write_json
 from sfumato.embedders import load_embedder
 from sfumato.errors import InputError
 from sfumato.evaluation.calibrate import scaled
@@ -174,47 +196,28 @@ def _plain(value: Any) -> Any:
 
 def command(
     source: InputFile,
-    attack: Annotated[str, typer.Option(metavar="NAME", help="An attack of `sfumato attacks`.")],
-    train: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="The attacker's own texts; default: half of those in IN."),
-    ] = None,
-    embeddings: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Somebody else's released vectors of the texts in IN.")
-    ] = None,
-    protector: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="What the vectors are released through.")
-    ] = None,
-    mechanism: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The same, a mechanism of `sfumato mechanisms`.")
-    ] = None,
-    epsilon: Annotated[float | None, typer.Option(help="Its noise, by epsilon.")] = None,
-    noise_ratio: Annotated[float | None, typer.Option(help="Its noise, by length over a vector's.")] = None,
-    embedder: Annotated[str | None, typer.Option(help="The victim's encoder.")] = None,
+    attack: AttackOption,
+    train: TrainOption = None,
+    embeddings: EmbeddingsOption = None,
+    protector: ProtectorOption = None,
+    mechanism: MechanismOption = None,
+    epsilon: EpsilonOption = None,
+    noise_ratio: NoiseRatioOption = None,
+    embedder: EmbedderOption = None,
     allow_remote: AllowRemoteOption = None,
-    concept: Annotated[str | None, typer.Option(help="A concept of the catalog to look for.")] = None,
-    terms: Annotated[Path | None, typer.Option(metavar="FILE", help="Terms to look for, one a line.")] = None,
-    steps: Annotated[int | None, typer.Option(help="Correction steps, for attacks that have them.")] = None,
-    beam: Annotated[int | None, typer.Option(help="Beam width, for attacks that have one.")] = None,
-    setting: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Any setting of the attack.")
-    ] = None,
-    limit: Annotated[int, typer.Option(help="Most rows read from a file.")] = _LIMIT,
-    seed: Annotated[int, typer.Option(help="Makes the split and the training repeatable.")] = 0,
-    control: Annotated[
-        bool, typer.Option(help="Fit the attack to clean vectors as well, to prove that it works.")
-    ] = True,
-    save: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Keep the fitted attack.", callback=checked_output)
-    ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="With --save: replace what DIR already holds.")
-    ] = False,
-    load: Annotated[Path | None, typer.Option(metavar="DIR", help="Use a fitted attack.")] = None,
-    show: Annotated[
-        int, typer.Option(metavar="N", help="Print N rows, of those the file marks as showable.")
-    ] = 0,
-    show_texts: Annotated[bool, typer.Option(help="With --show: every row may be printed.")] = False,
+    concept: ConceptOption = None,
+    terms: TermsOption = None,
+    steps: StepsOption = None,
+    beam: BeamOption = None,
+    setting: SettingOption = None,
+    limit: LimitOption = _LIMIT,
+    seed: SeedOption = 0,
+    control: ControlOption = True,
+    save: SaveOption = None,
+    force: ForceOption = False,
+    load: LoadOption = None,
+    show: ShowOption = 0,
+    show_texts: ShowTextsOption = False,
     json: JsonOption = None,
 ) -> None:
     """Run one attack on vectors that are yours, or that you may test, and say what it recovers."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from rich.table import Table
@@ -17,8 +17,35 @@ from sfumato.auditing.rows import AttackRow
 from sfumato.auditing.subject import Gold
 from sfumato.auditing.verdict import percent
 from sfumato.cli.collection import Collected, collect
-from sfumato.cli.options import AllowRemoteOption, named_concepts, reference
-from sfumato.cli.output import JsonOption, checked_output, console, progress, write_json
+from sfumato.cli.options.audit import (
+    AttackOption,
+    BaselinesOption,
+    CleanOption,
+    ConceptOption,
+    EmbedderOption,
+    EmbeddingsOption,
+    FailAboveOption,
+    FailAbsoluteAboveOption,
+    IdColumnOption,
+    LimitOption,
+    OutOption,
+    ProtectorOption,
+    RowsOption,
+    SearchesOption,
+    SecretOption,
+    SeedOption,
+    ShowTextsOption,
+    SourceArgument,
+    SpansOption,
+    StoreOption,
+    SuiteOption,
+    TermsOption,
+    TextFieldOption,
+    UtilityOption,
+    WorstCaseOption,
+)
+from sfumato.cli.options.shared import AllowRemoteOption, named_concepts, reference
+from sfumato.cli.output import JsonOption, console, progress, write_json
 from sfumato.cli.vectors import AuditTexts
 from sfumato.concepts.concept import Concept
 from sfumato.errors import InputError
@@ -124,96 +151,32 @@ def _command(source: Path | None, options: dict[str, Any]) -> str:
 
 
 def command(
-    source: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="[IN]",
-            help="Texts: .txt, .jsonl, .csv, .tsv or .parquet; --store may hold its own.",
-            show_default=False,
-        ),
-    ] = None,
-    protector: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Audit what this protector releases.")
-    ] = None,
-    embeddings: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Audit these vectors of the texts in IN, one a row.")
-    ] = None,
-    store: Annotated[
-        str | None,
-        typer.Option(metavar="URL", help="Audit the vectors in this collection; see `sfumato stores`."),
-    ] = None,
-    text_field: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Where the collection keeps its texts.")
-    ] = None,
-    id_column: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="The ids in IN and in files of vectors, or of --store; default: `id`, if both.",
-        ),
-    ] = None,
-    concept: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME", help="What is sensitive, a concept of the catalog; default: the protector's."
-        ),
-    ] = None,
-    terms: Annotated[
-        list[Path] | None, typer.Option(metavar="FILE", help="The same: a file of terms, one a line.")
-    ] = None,
-    spans: Annotated[
-        list[str] | None, typer.Option(metavar="LABEL", help="The same: a label of the spans in IN.")
-    ] = None,
-    secret: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE|env:NAME",
-            help="The key of the protector's sticky noise, to ask it as others may.",
-        ),
-    ] = None,
-    suite: Annotated[str, typer.Option(help="quick (minutes) or full (more of everything).")] = "quick",
-    fail_above: Annotated[
-        float | None, typer.Option(help="Highest excess leakage that passes, such as 0.10.")
-    ] = None,
-    fail_absolute_above: Annotated[
-        float | None, typer.Option(help="Highest absolute leakage that passes, counted from a guess.")
-    ] = None,
-    worst_case: Annotated[
-        bool, typer.Option("--worst-case", help="The attacker who knows all but the term counts, too.")
-    ] = False,
-    baselines: Annotated[bool, typer.Option("--baselines", help="Compare with other defences.")] = False,
-    attack: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Another attack of `sfumato attacks`, too.")
-    ] = None,
-    utility: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Pairs to keep alike: columns text, text2, score.")
-    ] = None,
-    searches: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Searches to keep: columns text, relevant (rows of IN)."),
-    ] = None,
-    clean: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Clean vectors of the texts in IN; default: embedded.")
-    ] = None,
-    embedder: Annotated[str | None, typer.Option(help="The encoder; a protector knows its own.")] = None,
+    source: SourceArgument = None,
+    protector: ProtectorOption = None,
+    embeddings: EmbeddingsOption = None,
+    store: StoreOption = None,
+    text_field: TextFieldOption = None,
+    id_column: IdColumnOption = None,
+    concept: ConceptOption = None,
+    terms: TermsOption = None,
+    spans: SpansOption = None,
+    secret: SecretOption = None,
+    suite: SuiteOption = "quick",
+    fail_above: FailAboveOption = None,
+    fail_absolute_above: FailAbsoluteAboveOption = None,
+    worst_case: WorstCaseOption = False,
+    baselines: BaselinesOption = False,
+    attack: AttackOption = None,
+    utility: UtilityOption = None,
+    searches: SearchesOption = None,
+    clean: CleanOption = None,
+    embedder: EmbedderOption = None,
     allow_remote: AllowRemoteOption = None,
-    rows: Annotated[int | None, typer.Option(help="Most texts with the concept.")] = None,
-    limit: Annotated[int, typer.Option(help="Most texts read from IN.")] = LIMIT,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same figures.")] = 0,
-    show_texts: Annotated[
-        bool, typer.Option("--show-texts", help="Any text of IN may stand in the report and the JSON.")
-    ] = False,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "-o",
-            "--out",
-            metavar="FILE",
-            help="Write the report as one HTML page.",
-            dir_okay=False,
-            callback=checked_output,
-        ),
-    ] = None,
+    rows: RowsOption = None,
+    limit: LimitOption = LIMIT,
+    seed: SeedOption = 0,
+    show_texts: ShowTextsOption = False,
+    out: OutOption = None,
     json: JsonOption = None,
 ) -> None:
     """Attack released vectors, see what is still of use, judge: 0 pass or measured, 1 fail, 3 refused."""

@@ -3,13 +3,28 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from sfumato.artifacts import require_free
-from sfumato.cli.options import InputFile, named_concepts
-from sfumato.cli.output import JsonOption, checked_output, console, progress, write_json
+from sfumato.cli.options.learn import (
+    BackgroundOption,
+    ConceptOption,
+    EmbedderOption,
+    EpsilonOption,
+    ForceOption,
+    KindOption,
+    LimitOption,
+    NeutralOption,
+    NoiseRatioOption,
+    OnlyMatchingOption,
+    OriginOption,
+    OutOption,
+    ShapeOption,
+    SpansOption,
+    StrengthOption,
+    TermsOption,
+)
+from sfumato.cli.options.shared import InputFile, named_concepts
+from sfumato.cli.output import JsonOption, console, progress, write_json
 from sfumato.concepts.base import Span
 from sfumato.errors import InputError
 from sfumato.inputs import read, read_texts
@@ -76,51 +91,22 @@ def _show(protector: Protector, out: Path) -> None:
 
 def command(
     source: InputFile,
-    out: Annotated[
-        Path,
-        typer.Option("-o", "--out", metavar="DIR", help="Folder for the protector.", callback=checked_output),
-    ],
-    concept: Annotated[
-        list[str] | None, typer.Option(help="A concept of the catalog; may be repeated.")
-    ] = None,
-    terms: Annotated[
-        list[Path] | None, typer.Option(metavar="FILE", help="A file of terms, one a line.")
-    ] = None,
-    spans: Annotated[
-        list[str] | None, typer.Option(metavar="LABEL", help="A label of the spans in IN.")
-    ] = None,
-    shape: Annotated[
-        str, typer.Option(help="ellipsoid (any direction) or mask (SPARSE, along axes).")
-    ] = "ellipsoid",
-    embedder: Annotated[
-        str, typer.Option(help="An encoder: a name of `sfumato embedders`, or a path.")
-    ] = "minilm",
-    kind: Annotated[
-        str, typer.Option(help="How an ellipsoid follows the concept: sharp, water or blend.")
-    ] = "sharp",
-    strength: Annotated[
-        float | None, typer.Option(help="How strongly it follows; sharp: 10, or 5 beside neutral copies.")
-    ] = None,
-    epsilon: Annotated[float | None, typer.Option(help="Set the noise by epsilon.")] = None,
-    noise_ratio: Annotated[
-        float | None, typer.Option(help="Set the noise by its length over a vector's.")
-    ] = None,
-    neutral: Annotated[
-        int, typer.Option(help="Neutral copies embedded for a text with a concept; 0 for none.")
-    ] = NEUTRAL_COPIES,
-    only_matching: Annotated[
-        bool, typer.Option(help="No noise for texts without the concept (which then shows).")
-    ] = False,
-    background: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Ordinary texts; default: those of IN without it.")
-    ] = None,
-    origin: Annotated[
-        str, typer.Option(help="What IN is: public, synthetic, private or unknown; kept on record.")
-    ] = "unknown",
-    limit: Annotated[int, typer.Option(help="Most texts with a concept to learn from.")] = 4000,
-    force: Annotated[
-        bool, typer.Option("--force", help="Replace the protector that DIR already holds.")
-    ] = False,
+    out: OutOption,
+    concept: ConceptOption = None,
+    terms: TermsOption = None,
+    spans: SpansOption = None,
+    shape: ShapeOption = "ellipsoid",
+    embedder: EmbedderOption = "minilm",
+    kind: KindOption = "sharp",
+    strength: StrengthOption = None,
+    epsilon: EpsilonOption = None,
+    noise_ratio: NoiseRatioOption = None,
+    neutral: NeutralOption = NEUTRAL_COPIES,
+    only_matching: OnlyMatchingOption = False,
+    background: BackgroundOption = None,
+    origin: OriginOption = "unknown",
+    limit: LimitOption = 4000,
+    force: ForceOption = False,
     json: JsonOption = None,
 ) -> None:
     """Learn where a concept lives in an encoder's vectors, and save a protector."""

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from sfumato.cli.options import AllowRemoteOption, LedgerOption, SecretOption, reference
+from sfumato.cli.options.migrate import (
+    BatchOption,
+    CeilingOption,
+    CollectionOption,
+    DropFieldOption,
+    InPlaceOption,
+    KeepFieldOption,
+    ProtectorOption,
+    SourceOption,
+    TenantOption,
+    TextFieldOption,
+    TextsOption,
+    ToOption,
+)
+from sfumato.cli.options.shared import AllowRemoteOption, LedgerOption, SecretOption, reference
 from sfumato.cli.output import JsonOption, console, progress, write_json
 from sfumato.errors import InputError
 from sfumato.stores.address import parse_address
@@ -48,32 +58,21 @@ def show(done: Migrated) -> None:
 
 
 def command(
-    source: Annotated[str, typer.Option("--from", metavar="URL", help="The collection with clean vectors.")],
-    protector: Annotated[Path, typer.Option(metavar="DIR", help="A protector made by `sfumato learn`.")],
-    to: Annotated[str | None, typer.Option("--to", metavar="URL", help="A new collection.")] = None,
-    in_place: Annotated[
-        bool, typer.Option("--in-place", help="Replace the vectors in the collection itself.")
-    ] = False,
-    texts: Annotated[
-        bool, typer.Option("--texts", help="Embed the texts in the collection anew, without their concepts.")
-    ] = False,
-    text_field: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Where the text is; it is not taken along.")
-    ] = None,
-    keep_field: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="Metadata to take along though it is long or holds a concept."),
-    ] = None,
-    drop_field: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Metadata not to take along.")
-    ] = None,
+    source: SourceOption,
+    protector: ProtectorOption,
+    to: ToOption = None,
+    in_place: InPlaceOption = False,
+    texts: TextsOption = False,
+    text_field: TextFieldOption = None,
+    keep_field: KeepFieldOption = None,
+    drop_field: DropFieldOption = None,
     allow_remote: AllowRemoteOption = None,
     secret: SecretOption = None,
     ledger: LedgerOption = None,
-    ceiling: Annotated[float | None, typer.Option(help="Most epsilon a row may spend in the ledger.")] = None,
-    tenant: Annotated[str, typer.Option(help="Sticky noise differs between tenants.")] = "",
-    collection: Annotated[str, typer.Option(help="Sticky noise differs between collections.")] = "",
-    batch: Annotated[int, typer.Option(help="Rows released and written at a time.")] = BATCH,
+    ceiling: CeilingOption = None,
+    tenant: TenantOption = "",
+    collection: CollectionOption = "",
+    batch: BatchOption = BATCH,
     json: JsonOption = None,
 ) -> None:
     """Protect a collection; a killed run goes on where it stopped when it is run again."""

@@ -8,9 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from sfumato.cli.options import AllowRemoteOption, LedgerOption, SecretOption, plain_kind, reference
-from sfumato.cli.output import JsonOption, console, progress, results_folder, write_json
-from sfumato.cli.protect_options import (
+from sfumato.cli.options.protect import (
     AddressOption,
     BatchOption,
     CeilingOption,
@@ -31,6 +29,8 @@ from sfumato.cli.protect_options import (
     TenantOption,
     WorkersOption,
 )
+from sfumato.cli.options.shared import AllowRemoteOption, LedgerOption, SecretOption, plain_kind, reference
+from sfumato.cli.output import JsonOption, console, progress, results_folder, write_json
 from sfumato.embedders import load_embedder
 from sfumato.errors import InputError
 from sfumato.evaluation.calibrate import Calibrated, calibrate, scaled

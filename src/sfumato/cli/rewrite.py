@@ -8,14 +8,39 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
-import typer
-
-from sfumato.cli.options import named_concepts
+from sfumato.cli.options.rewrite import (
+    BudgetsOption,
+    ConceptOption,
+    DecoderOption,
+    EpsilonOption,
+    ExplanationOption,
+    KeepCaseOption,
+    LabelsOption,
+    MechanismOption,
+    OutOption,
+    PageOption,
+    PaperRowOption,
+    PiecesOption,
+    PlaceholderOption,
+    PresidioOption,
+    RepairOption,
+    SeedOption,
+    SourceArgument,
+    SpansOption,
+    TaskColumnOption,
+    TaskOption,
+    TermsOption,
+    ThresholdOption,
+    UniformOption,
+    UnknownOption,
+    VocabularyOption,
+    WordsOption,
+)
+from sfumato.cli.options.shared import named_concepts
 from sfumato.cli.output import (
     JsonOption,
-    checked_output,
     console,
     json_on_standard_output,
     progress,
@@ -112,69 +137,32 @@ def _tasks(batch: RowBatch, task: str, column: str | None) -> list[str]:
 
 
 def command(
-    source: Annotated[
-        Path, typer.Argument(metavar="IN", help="Texts: .txt, .jsonl, .csv, .tsv, .parquet, or - .")
-    ],
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "-o",
-            "--out",
-            metavar="OUT",
-            help="Where to: .txt or .jsonl; else the screen.",
-            dir_okay=False,
-            callback=checked_output,
-        ),
-    ] = None,
-    task: Annotated[str, typer.Option(help="What the texts are for, in words: a question, a purpose.")] = "",
-    task_column: Annotated[
-        str | None, typer.Option(metavar="NAME", help="A column with each text's task.")
-    ] = None,
-    epsilon: Annotated[
-        float | None, typer.Option(help="Budget of sensitive words; the groups get 3 : 1 : 9 : 7 of it.")
-    ] = None,
-    uniform: Annotated[float | None, typer.Option(help="The same budget for every word.")] = None,
-    budgets: Annotated[
-        str | None, typer.Option(metavar="A,B,C,D", help="One budget a group; 0 hides, inf keeps (not A, B).")
-    ] = None,
-    paper_row: Annotated[int | None, typer.Option(help="A row of the paper's table, 1 to 5.")] = None,
-    concept: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Sensitive: a concept of `sfumato concepts`.")
-    ] = None,
-    terms: Annotated[
-        list[Path] | None, typer.Option(metavar="FILE", help="Sensitive: terms, one a line.")
-    ] = None,
-    spans: Annotated[
-        list[str] | None, typer.Option(metavar="LABEL", help="Sensitive: spans in the file with this label.")
-    ] = None,
-    labels: Annotated[
-        bool, typer.Option(help="Sensitive: every span labelled in the file, unless --spans names labels.")
-    ] = True,
-    presidio: Annotated[bool, typer.Option(help="Sensitive: what Presidio finds.")] = False,
-    vocabulary: Annotated[
-        str | None, typer.Option(metavar="SPEC", help="minilm, wordllama, glove:FILE or encoder:FOLDER.")
-    ] = None,
-    words: Annotated[int | None, typer.Option(help="Only so many of the most frequent words.")] = None,
-    pieces: Annotated[bool, typer.Option(help="Word pieces in place of whole words.")] = False,
-    threshold: Annotated[
-        float, typer.Option(help="Cosine to the task from which a word is important.")
-    ] = 0.5,
-    mechanism: Annotated[str, typer.Option(help="polar, polar+radius, laplace or another.")] = "polar",
-    decoder: Annotated[str, typer.Option(help="exact, or hnsw: the same privacy, other words.")] = "exact",
-    unknown: Annotated[str, typer.Option(help="Words outside the vocabulary: blur, hide or keep.")] = "blur",
-    placeholder: Annotated[str, typer.Option(help="What stands for hidden words.")] = PLACEHOLDER,
-    keep_case: Annotated[bool, typer.Option(help="Keep the capitals of sensitive words too.")] = False,
-    repair: Annotated[
-        str | None, typer.Option(metavar="MODEL@URL", help="Mend the private text by a chat model.")
-    ] = None,
-    explanation: Annotated[bool, typer.Option("--explain", help="Show what became of every word.")] = False,
-    page: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="The same as an HTML page.", dir_okay=False, callback=checked_output
-        ),
-    ] = None,
-    seed: Annotated[int | None, typer.Option(help="Repeatable noise, which protects nobody.")] = None,
+    source: SourceArgument,
+    out: OutOption = None,
+    task: TaskOption = "",
+    task_column: TaskColumnOption = None,
+    epsilon: EpsilonOption = None,
+    uniform: UniformOption = None,
+    budgets: BudgetsOption = None,
+    paper_row: PaperRowOption = None,
+    concept: ConceptOption = None,
+    terms: TermsOption = None,
+    spans: SpansOption = None,
+    labels: LabelsOption = True,
+    presidio: PresidioOption = False,
+    vocabulary: VocabularyOption = None,
+    words: WordsOption = None,
+    pieces: PiecesOption = False,
+    threshold: ThresholdOption = 0.5,
+    mechanism: MechanismOption = "polar",
+    decoder: DecoderOption = "exact",
+    unknown: UnknownOption = "blur",
+    placeholder: PlaceholderOption = PLACEHOLDER,
+    keep_case: KeepCaseOption = False,
+    repair: RepairOption = None,
+    explanation: ExplanationOption = False,
+    page: PageOption = None,
+    seed: SeedOption = None,
     json: JsonOption = None,
 ) -> None:
     """Rewrite texts word by word: more noise where it protects, less where the task needs the words."""

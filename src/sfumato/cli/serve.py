@@ -6,11 +6,39 @@ import os
 import tempfile
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-from sfumato.cli.options import AllowRemoteOption, reference
+from sfumato.cli.options.serve import (
+    CeilingOption,
+    CountingOption,
+    HostOption,
+    KeysGraceOption,
+    KeysOption,
+    MaxBatchOption,
+    MaxBytesOption,
+    MaxCharactersOption,
+    MaxConnectionsOption,
+    MaxInflightOption,
+    MaxWaitingOption,
+    NewKeyOption,
+    NewLedgerOption,
+    PageOption,
+    PortOption,
+    ProtectorOption,
+    ReadTimeoutOption,
+    RevokeOption,
+    SameEncoderOption,
+    StateOption,
+    ThreadsOption,
+    TimeoutOption,
+    TlsCertOption,
+    TlsKeyOption,
+    UpstreamKeyVariableOption,
+    UpstreamModelOption,
+    UpstreamOption,
+    WorkersOption,
+)
+from sfumato.cli.options.shared import AllowRemoteOption, reference
 from sfumato.cli.output import console
 from sfumato.errors import InputError, MissingPackageError
 
@@ -24,71 +52,35 @@ _NEEDED = ("fastapi", "uvicorn", "prometheus_client")
 
 
 def command(
-    protector: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="A protector made by `sfumato learn`.")
-    ] = None,
-    host: Annotated[str, typer.Option(help="Address to listen on; without keys only a loopback one.")] = (
-        "127.0.0.1"
-    ),
-    port: Annotated[int, typer.Option(help="Port to listen on.")] = 8000,
-    upstream: Annotated[
-        str,
-        typer.Option(metavar="URL", help="An OpenAI-compatible server that embeds, such as http://host/v1."),
-    ] = "",
-    upstream_model: Annotated[str, typer.Option(help="The model's name on the upstream.")] = "",
-    upstream_key_variable: Annotated[
-        str, typer.Option(help="The environment variable with the upstream's key; its host's if not said.")
-    ] = "",
+    protector: ProtectorOption = None,
+    host: HostOption = ("127.0.0.1"),
+    port: PortOption = 8000,
+    upstream: UpstreamOption = "",
+    upstream_model: UpstreamModelOption = "",
+    upstream_key_variable: UpstreamKeyVariableOption = "",
     allow_remote: AllowRemoteOption = None,
-    same_encoder: Annotated[
-        bool, typer.Option(help="The upstream serves the encoder that the protector was learned for.")
-    ] = False,
-    keys: Annotated[Path | None, typer.Option(metavar="FILE", help="API keys, made with --new-key.")] = None,
-    new_key: Annotated[
-        str | None, typer.Option(metavar="TENANT", help="Add a key to --keys, show it once, and stop.")
-    ] = None,
-    revoke: Annotated[
-        str | None, typer.Option(metavar="TENANT", help="Take the tenant's keys out of --keys, and stop.")
-    ] = None,
-    keys_grace: Annotated[
-        float, typer.Option(help="Seconds for which keys go on working when --keys can no longer be used.")
-    ] = 30.0,
-    state: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Holds the secret of sticky noise and the ledgers; else sfumato in the user's state folder.",
-        ),
-    ] = None,
-    new_ledger: Annotated[
-        str | None,
-        typer.Option(metavar="TENANT", help="Put the tenant's ledger aside, start an empty one, and stop."),
-    ] = None,
-    ceiling: Annotated[
-        float | None, typer.Option(help="Most epsilon that one text may spend; with --new-key, the tenant's.")
-    ] = None,
-    counting: Annotated[
-        str,
-        typer.Option(
-            metavar="auto|own|l2",
-            help="How new ledgers count: own keeps to one protector, l2 lets protectors change.",
-        ),
-    ] = "auto",
-    tls_cert: Annotated[Path | None, typer.Option(metavar="FILE", help="Certificate chain, PEM.")] = None,
-    tls_key: Annotated[Path | None, typer.Option(metavar="FILE", help="Its private key, PEM.")] = None,
-    workers: Annotated[int, typer.Option(help="Processes; each loads its own encoder.")] = 1,
-    threads: Annotated[int, typer.Option(help="Requests worked on at once in each process.")] = 8,
-    max_waiting: Annotated[int, typer.Option(help="Requests that may wait in each process.")] = 256,
-    max_connections: Annotated[int, typer.Option(help="Connections to each process.")] = 1024,
-    max_batch: Annotated[int, typer.Option(help="Most texts in a request.")] = 2048,
-    max_bytes: Annotated[int, typer.Option(help="Largest request.")] = 16 * 1024 * 1024,
-    max_inflight: Annotated[
-        int, typer.Option(help="Bytes of all requests that each process holds at once.")
-    ] = 64 * 1024 * 1024,
-    max_characters: Annotated[int, typer.Option(help="Longest text.")] = 100_000,
-    timeout: Annotated[float, typer.Option(help="Seconds for one request, waiting included.")] = 60.0,
-    read_timeout: Annotated[float, typer.Option(help="Seconds for a client to send a request.")] = 20.0,
-    page: Annotated[bool, typer.Option("--console/--no-console", help="The page at /.")] = True,
+    same_encoder: SameEncoderOption = False,
+    keys: KeysOption = None,
+    new_key: NewKeyOption = None,
+    revoke: RevokeOption = None,
+    keys_grace: KeysGraceOption = 30.0,
+    state: StateOption = None,
+    new_ledger: NewLedgerOption = None,
+    ceiling: CeilingOption = None,
+    counting: CountingOption = "auto",
+    tls_cert: TlsCertOption = None,
+    tls_key: TlsKeyOption = None,
+    workers: WorkersOption = 1,
+    threads: ThreadsOption = 8,
+    max_waiting: MaxWaitingOption = 256,
+    max_connections: MaxConnectionsOption = 1024,
+    max_batch: MaxBatchOption = 2048,
+    max_bytes: MaxBytesOption = 16 * 1024 * 1024,
+    max_inflight: MaxInflightOption = 64 * 1024 * 1024,
+    max_characters: MaxCharactersOption = 100_000,
+    timeout: TimeoutOption = 60.0,
+    read_timeout: ReadTimeoutOption = 20.0,
+    page: PageOption = True,
 ) -> None:
     """Serve protected embeddings at /v1/embeddings: clients change one URL."""
     for package in _NEEDED:

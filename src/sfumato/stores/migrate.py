@@ -89,17 +89,16 @@ def migrate(
     _refuse_misfit(source, protector)
     found = survey(source, mark, carried, in_place=target is None, texts=texts, protector=protector)
     done = found.done if target is None else written(target, found, mark)
-    if on_rows is not None:
-        on_rows(len(done), len(found.ids))
+    say = on_rows or (lambda done, total: None)
+    say(len(done), len(found.ids))
     work = _Work(source, target, protector, mark, carried, text_field or TEXT_FIELD if texts else None)
     waiting = [name for name in found.ids if name not in done]
-    for number, start in enumerate(range(0, len(waiting), batch)):
+    for number, start in enumerate(range(0, len(waiting), batch), 1):
         part = waiting[start : start + batch]
         work.run(part)
-        if not into.durable and number % _FLUSH_EVERY == _FLUSH_EVERY - 1:
+        if not into.durable and number % _FLUSH_EVERY == 0:
             into.flush()
-        if on_rows is not None:
-            on_rows(len(part), len(found.ids))
+        say(len(part), len(found.ids))
     into.flush()
     rows = _verify(into, found, work, mark)
     if target is None:

@@ -118,22 +118,11 @@ def build_pairs(
     """
     wanted = set(kinds)
     _check(texts, spans, wanted, copies, test_share)
-    if rng is not None and seed is not None:
-        raise ParameterError("Give `rng` or `seed`, not both.")
-    rng = rng or generator(seed)
+    limit = None if limit is None else whole_number(limit, "limit", 1, 10**9)
+    rng = _source(rng, seed)
     order = range(len(texts)) if limit is None else rng.permutation(len(texts)).tolist()
-    if limit is not None:
-        whole_number(limit, "limit", 1, 10**9)
     found, clean, emptied = _search(texts, concept, spans, order, limit)
-    if not found:
-        only = f", and {emptied} held nothing else" if emptied else ""
-        raise InputError(
-            f"No text contains the concept `{concept.name}`: checked {len(texts)} texts with "
-            f"{concept.found_by}{only}. Give --terms or another concept."
-        )
-    plus = tuple(match.text for match in found)
     swap = _swap(concept, found) if "substitution" in wanted else None
-    placeholder = concept.placeholder
     groups = near_duplicates([match.bare for match in found])
     train, test = split(groups, test_share, rng)
     return Pairs(
@@ -142,7 +131,7 @@ def build_pairs(
         kinds=tuple(
             kind for kind in KINDS if kind in wanted and (kind != "substitution" or swap is not None)
         ),
-        plus=plus,
+        plus=tuple(match.text for match in found),
         minus=tuple(match.bare for match in found if "removal" in wanted),
         substitutes=tuple(
             exchange(match.text, match.spans, swap, rng)
@@ -151,7 +140,9 @@ def build_pairs(
             if swap is not None
         ),
         placeholders=tuple(
-            put(match.text, match.spans, lambda _: placeholder) for match in found if "placeholder" in wanted
+            put(match.text, match.spans, lambda _: concept.placeholder)
+            for match in found
+            if "placeholder" in wanted
         ),
         terms=tuple(tuple(surfaces(match.text, match.spans)) for match in found),
         rows=tuple(match.row for match in found),
@@ -171,6 +162,12 @@ class _Match:
     spans: list[Span]
     bare: str
     """The text with the concept removed."""
+
+
+def _source(rng: np.random.Generator | None, seed: int | None) -> np.random.Generator:
+    if rng is not None and seed is not None:
+        raise ParameterError("Give `rng` or `seed`, not both.")
+    return rng or generator(seed)
 
 
 def _search(
@@ -197,6 +194,12 @@ def _search(
             emptied += 1
         if len(found) == limit:
             break
+    if not found:
+        only = f", and {emptied} held nothing else" if emptied else ""
+        raise InputError(
+            f"No text contains the concept `{concept.name}`: checked {len(texts)} texts with "
+            f"{concept.found_by}{only}. Give --terms or another concept."
+        )
     return sorted(found, key=lambda match: match.row), clean, emptied
 
 

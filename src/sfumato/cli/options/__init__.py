@@ -1,0 +1,1 @@
+"""The options of commands: what each is called, what it takes, and its line of help."""

@@ -1,0 +1,40 @@
+"""The options of `sfumato learn`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sfumato.cli.output import checked_output
+
+OutOption = Annotated[
+    Path,
+    typer.Option("-o", "--out", metavar="DIR", help="Folder for the protector.", callback=checked_output),
+]
+ConceptOption = Annotated[list[str] | None, typer.Option(help="A concept of the catalog; may be repeated.")]
+TermsOption = Annotated[list[Path] | None, typer.Option(metavar="FILE", help="A file of terms, one a line.")]
+SpansOption = Annotated[list[str] | None, typer.Option(metavar="LABEL", help="A label of the spans in IN.")]
+ShapeOption = Annotated[str, typer.Option(help="ellipsoid (any direction) or mask (SPARSE, along axes).")]
+EmbedderOption = Annotated[str, typer.Option(help="An encoder: a name of `sfumato embedders`, or a path.")]
+KindOption = Annotated[str, typer.Option(help="How an ellipsoid follows the concept: sharp, water or blend.")]
+StrengthOption = Annotated[
+    float | None, typer.Option(help="How strongly it follows; sharp: 10, or 5 beside neutral copies.")
+]
+EpsilonOption = Annotated[float | None, typer.Option(help="Set the noise by epsilon.")]
+NoiseRatioOption = Annotated[float | None, typer.Option(help="Set the noise by its length over a vector's.")]
+NeutralOption = Annotated[
+    int, typer.Option(help="Neutral copies embedded for a text with a concept; 0 for none.")
+]
+OnlyMatchingOption = Annotated[
+    bool, typer.Option(help="No noise for texts without the concept (which then shows).")
+]
+BackgroundOption = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Ordinary texts; default: those of IN without it.")
+]
+OriginOption = Annotated[
+    str, typer.Option(help="What IN is: public, synthetic, private or unknown; kept on record.")
+]
+LimitOption = Annotated[int, typer.Option(help="Most texts with a concept to learn from.")]
+ForceOption = Annotated[bool, typer.Option("--force", help="Replace the protector that DIR already holds.")]
