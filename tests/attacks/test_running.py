@@ -11,13 +11,13 @@ from sfumato.attacks.base import Attack, Inverter, Recovered
 from sfumato.attacks.classifier import TokenClassifier
 from sfumato.attacks.linkage import Linkage
 from sfumato.attacks.reader import TokenReader
-from sfumato.attacks.running import figures_of, inverter_of, make_attack, run_attack
-from sfumato.attacks.scene import Scene, stage
 from sfumato.embedders import Fake
 from sfumato.errors import InputError, ParameterError
 from sfumato.mechanisms import Laplace
 from sfumato.protector import Protector
 from sfumato.release import as_release
+from sfumato.trials.running import figures_of, inverter_of, make_attack, run_attack
+from sfumato.trials.threat import Scene, stage
 from tests.test_protector import PLACE, sentences
 
 FAKE = Fake(dim=96)

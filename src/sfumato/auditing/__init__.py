@@ -3,8 +3,8 @@
 from sfumato.auditing.result import Audit
 from sfumato.auditing.run import audit
 from sfumato.auditing.settings import SUITES, AuditSettings, Suite
-from sfumato.auditing.utility import ScoredPairs, Searches
 from sfumato.auditing.verdict import EXIT_CODES, Verdict
+from sfumato.trials.utility import ScoredPairs, Searches
 
 __all__ = [
     "EXIT_CODES",

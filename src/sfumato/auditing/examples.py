@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from sfumato.attacks import ATTACKS
-from sfumato.auditing.material import Material
-from sfumato.auditing.reading import Guesses, Reading, Scale
-from sfumato.auditing.target import Target
-from sfumato.auditing.terms import public_terms
 from sfumato.errors import SfumatoError
+from sfumato.trials.reading import Guesses, Reading, Scale
+from sfumato.trials.split import Split
+from sfumato.trials.target import Target
+from sfumato.trials.terms import public_terms
 
 HIDDEN = "(not shown)"
 READY_MADE = "minilm"
@@ -33,7 +33,7 @@ class Shown:
     """Whether it learned from the audit's own texts, so that it may repeat them."""
 
 
-def shown_by(material: Material, scale: Scale, reading: Reading) -> Shown:
+def shown_by(material: Split, scale: Scale, reading: Reading) -> Shown:
     """Put what an attack read beside the rows it read."""
 
     def by_row(guesses: Guesses) -> dict[int, Guess]:
@@ -43,7 +43,7 @@ def shown_by(material: Material, scale: Scale, reading: Reading) -> Shown:
 
 
 def examples(
-    material: Material, target: Target, shown: dict[str, Shown], showable: list[bool]
+    material: Split, target: Target, shown: dict[str, Shown], showable: list[bool]
 ) -> list[dict[str, Any]]:
     """The first attacked texts that may be shown, beside what was read from clean and released vectors.
 
@@ -85,7 +85,7 @@ def examples(
     ]
 
 
-def _written(material: Material, target: Target, rows: list[int]) -> dict[str, Shown]:
+def _written(material: Split, target: Target, rows: list[int]) -> dict[str, Shown]:
     """What the ready-made reader writes of some rows; nothing where it is absent or cannot read them."""
     encoder = material.embedder
     if encoder is None or encoder.name != READY_MADE or not ATTACKS.installed(READY_MADE):

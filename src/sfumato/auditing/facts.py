@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.auditing.control import MARGIN
-from sfumato.auditing.material import Material
 from sfumato.auditing.settings import AuditSettings
 from sfumato.auditing.subject import Subject
-from sfumato.auditing.target import Target
 from sfumato.errors import ParameterError
 from sfumato.protector import Protector
+from sfumato.trials.control import MARGIN
+from sfumato.trials.split import Split
+from sfumato.trials.target import Target
 from sfumato.version import __version__
 
 
@@ -30,9 +30,7 @@ def noise_of(protector: Protector | None, dim: int) -> dict[str, float | None]:
         return unknown
 
 
-def settings_of(
-    settings: AuditSettings, given: Subject, material: Material, target: Target
-) -> dict[str, Any]:
+def settings_of(settings: AuditSettings, given: Subject, material: Split, target: Target) -> dict[str, Any]:
     """Everything needed to run the audit again, and not one text."""
     concept = material.concept
     return settings.to_dict() | {

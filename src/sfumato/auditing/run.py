@@ -7,21 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 from sfumato.attacks import ATTACKS
-from sfumato.auditing.belonging import misfit
-from sfumato.auditing.bench import MAIN, Bench
 from sfumato.auditing.cautions import cautions
-from sfumato.auditing.comparison import BaselineRow, installed_baselines
 from sfumato.auditing.examples import examples
 from sfumato.auditing.facts import noise_of, settings_of
-from sfumato.auditing.material import Material
-from sfumato.auditing.reading import Tell
 from sfumato.auditing.result import Audit
 from sfumato.auditing.settings import AuditSettings, Suite
 from sfumato.auditing.several import Unaudited, together
-from sfumato.auditing.steps import Steps
 from sfumato.auditing.subject import Gold, Subject, subject
-from sfumato.auditing.terms import by_term
-from sfumato.auditing.utility import ScoredPairs, Searches, Yardstick, yardsticks
 from sfumato.auditing.verdict import Verdict, decide
 from sfumato.concepts.concept import Concept
 from sfumato.embedders.base import Embedder
@@ -29,6 +21,14 @@ from sfumato.errors import InputError
 from sfumato.mechanisms.base import one_blas_thread
 from sfumato.preparing import RowSpans
 from sfumato.protector import Protector
+from sfumato.trials.experiment import MAIN, Bench
+from sfumato.trials.progress import Steps
+from sfumato.trials.questions.belonging import misfit
+from sfumato.trials.reading import Tell
+from sfumato.trials.rivals import BaselineRow, installed_baselines
+from sfumato.trials.split import Split
+from sfumato.trials.terms import by_term
+from sfumato.trials.utility import ScoredPairs, Searches, Yardstick, yardsticks
 
 
 def audit(
@@ -129,7 +129,7 @@ def _run(given: Subject, concept: Concept, chosen: AuditSettings, names: list[st
     )
 
 
-def _measures(material: Material, gold: Sequence[Gold], plan: Suite, seed: int) -> list[Yardstick]:
+def _measures(material: Split, gold: Sequence[Gold], plan: Suite, seed: int) -> list[Yardstick]:
     searches = next((each for each in gold if isinstance(each, Searches)), None)
     pairs = next((each for each in gold if isinstance(each, ScoredPairs)), None)
     return yardsticks(material, searches=searches, pairs=pairs, most=plan.searches, seed=seed)

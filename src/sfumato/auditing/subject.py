@@ -9,19 +9,19 @@ from typing import Any
 import numpy as np
 
 from sfumato.arrays import as_vectors
-from sfumato.auditing.material import Material, gather, remembered
-from sfumato.auditing.once import Once
 from sfumato.auditing.settings import Suite
-from sfumato.auditing.target import DefenceTarget, FixedTarget, Target
-from sfumato.auditing.utility import ScoredPairs, Searches, chosen_searches
 from sfumato.concepts.concept import Concept
 from sfumato.embedders import load_embedder
 from sfumato.embedders.base import Embedder, OnBatch
+from sfumato.embedders.remembering import RememberingEmbedder
 from sfumato.embedders.texts import checked_texts
 from sfumato.errors import InputError
 from sfumato.evaluation.defence import Defence
 from sfumato.preparing import RowSpans
 from sfumato.protector import Protector
+from sfumato.trials.split import Split, gather, remembered
+from sfumato.trials.target import DefenceTarget, FixedTarget, Target
+from sfumato.trials.utility import ScoredPairs, Searches, chosen_searches
 from sfumato.types import Vectors
 
 Gold = Searches | ScoredPairs
@@ -38,12 +38,12 @@ class Subject:
     protector: Protector | None
     released: Vectors | None
     clean: Vectors | None
-    encoder: Once | None
+    encoder: RememberingEmbedder | None
     spans: RowSpans | None
     showable: list[bool]
     gold: tuple[Gold, ...]
 
-    def material(self, concept: Concept, suite: Suite, seed: int) -> Material:
+    def material(self, concept: Concept, suite: Suite, seed: int) -> Split:
         """Choose, cut and embed."""
         return gather(
             self.texts,
@@ -56,7 +56,7 @@ class Subject:
             seed=seed,
         )
 
-    def target(self, audited: Concept, material: Material, suite: Suite, seed: int) -> Target:
+    def target(self, audited: Concept, material: Split, suite: Suite, seed: int) -> Target:
         """What the attacks are run on."""
         if self.released is not None:
             return FixedTarget(self.released, material)
@@ -121,7 +121,7 @@ def subject(
         protector=protector,
         released=stored,
         clean=_vectors(clean, len(rows), "clean"),
-        encoder=None if encoder is None else Once(encoder, on_batch),
+        encoder=None if encoder is None else RememberingEmbedder(encoder, on_batch),
         spans=spans,
         showable=[False] * len(rows) if showable is None else [bool(each) for each in showable],
         gold=tuple(gold),

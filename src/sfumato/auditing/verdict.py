@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from sfumato.auditing.control import MARGIN
-from sfumato.auditing.rows import AttackRow
 from sfumato.metrics.intervals import Interval
+from sfumato.trials.control import MARGIN
+from sfumato.trials.rows import AttackRow
 
 Outcome = Literal["pass", "measured", "fail", "refused"]
 EXIT_CODES: dict[Outcome, int] = {"pass": 0, "measured": 0, "fail": 1, "refused": 3}

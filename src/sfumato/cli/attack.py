@@ -14,8 +14,6 @@ from rich.progress import Progress
 
 from sfumato.artifacts import require_free
 from sfumato.attacks.base import Attack, OnStep
-from sfumato.attacks.running import Outcome, make_attack, run_attack, settings_of
-from sfumato.attacks.scene import Scene
 from sfumato.cli.options import AllowRemoteOption, InputFile, named_concepts, plain_kind
 from sfumato.cli.output import JsonOption, checked_output, console, progress, write_json
 from sfumato.embedders import load_embedder
@@ -28,6 +26,8 @@ from sfumato.numbers import whole_number
 from sfumato.protector import Protector
 from sfumato.release import as_release
 from sfumato.saving import load_protector
+from sfumato.trials.running import Outcome, make_attack, run_attack, settings_of
+from sfumato.trials.threat import Scene
 
 NAME = "attack"
 EXAMPLE = (

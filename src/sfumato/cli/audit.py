@@ -12,8 +12,6 @@ from rich.table import Table
 
 from sfumato.auditing import Audit, AuditSettings, audit
 from sfumato.auditing.gold import read_pairs, read_searches
-from sfumato.auditing.reading import Tell
-from sfumato.auditing.rows import AttackRow
 from sfumato.auditing.subject import Gold
 from sfumato.auditing.verdict import percent
 from sfumato.cli.collection import Collected, collect
@@ -28,6 +26,8 @@ from sfumato.reference import place_name
 from sfumato.report import audit_page
 from sfumato.report.words import matched_words
 from sfumato.stores.address import parse_address
+from sfumato.trials.reading import Tell
+from sfumato.trials.rows import AttackRow
 
 NAME = "audit"
 EXAMPLE = (

@@ -6,14 +6,14 @@ import numpy as np
 
 from sfumato.attacks.bits import Bits
 from sfumato.attacks.linkage import Linkage
-from sfumato.auditing.material import Material
-from sfumato.auditing.rows import AttackRow, LeftOut, row_of
 from sfumato.auditing.settings import Suite
-from sfumato.auditing.target import DefenceTarget, FixedTarget, Target
 from sfumato.metrics.intervals import share
 from sfumato.metrics.leakage import Hits
 from sfumato.randomness import generator
 from sfumato.release import Releasing
+from sfumato.trials.rows import AttackRow, LeftOut, row_of
+from sfumato.trials.split import Split
+from sfumato.trials.target import DefenceTarget, FixedTarget, Target
 from sfumato.types import Rows, Vectors
 
 LINKAGE = "Which of the known texts is this vector of?"
@@ -21,7 +21,7 @@ BITS = "Do the low-order bits of the numbers alone name the text?"
 _APART = "It names a known text and not the concept, so the verdict does not rest on it."
 
 
-def linkage_row(material: Material, target: Target, suite: Suite, *, seed: int) -> AttackRow:
+def linkage_row(material: Split, target: Target, suite: Suite, *, seed: int) -> AttackRow:
     """Tell some of the attacked texts apart among the whole pool; chance is one in as many."""
     rows = _some(material, suite.linked, seed)
     entering, victim = _entering(material, target)
@@ -48,7 +48,7 @@ def linkage_row(material: Material, target: Target, suite: Suite, *, seed: int) 
     )
 
 
-def bits_row(material: Material, target: Target, suite: Suite, *, seed: int) -> AttackRow:
+def bits_row(material: Split, target: Target, suite: Suite, *, seed: int) -> AttackRow:
     """Rule known texts out by floating-point arithmetic; the control is plain float32 noise."""
     rows = _some(material, suite.linked, seed)
     entering, victim = _entering(material, target)
@@ -80,16 +80,16 @@ def bits_row(material: Material, target: Target, suite: Suite, *, seed: int) -> 
     )
 
 
-def _some(material: Material, most: int, seed: int) -> Rows:
+def _some(material: Split, most: int, seed: int) -> Rows:
     return np.sort(generator(seed).permutation(material.attacked)[:most])
 
 
-def _positions(material: Material, rows: Rows) -> Rows:
+def _positions(material: Split, rows: Rows) -> Rows:
     place = {row: position for position, row in enumerate(material.rows.tolist())}
     return np.array([place[row] for row in rows.tolist()], np.intp)
 
 
-def _entering(material: Material, target: Target) -> tuple[Vectors, Releasing | None]:
+def _entering(material: Split, target: Target) -> tuple[Vectors, Releasing | None]:
     if isinstance(target, DefenceTarget):
         return target.entering, target.defence.victim
     if isinstance(target, FixedTarget) and target.vectors.shape != material.clean.shape:

@@ -12,13 +12,13 @@ import numpy as np
 from sfumato.artifacts import PathLike
 from sfumato.attacks import ATTACKS
 from sfumato.attacks.base import Attack, Inverter, OnStep, Recovered
-from sfumato.attacks.scene import Scene, Stage, attack_clean, stage
 from sfumato.concepts.concept import Concept
 from sfumato.errors import InputError, ParameterError
 from sfumato.metrics.intervals import Figure, share
 from sfumato.metrics.leakage import confidence_figure, leakage_figure
 from sfumato.metrics.ranking import ranked
 from sfumato.metrics.reconstruction import text_figures
+from sfumato.trials.threat import Scene, Stage, attack_clean, stage
 
 
 def settings_of(kind: type[Attack]) -> list[str]:

@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.auditing.material import Material
-from sfumato.auditing.reading import Scale, attack, leakage
 from sfumato.auditing.settings import Suite
-from sfumato.auditing.target import DefenceTarget
-from sfumato.auditing.utility import Yardstick
 from sfumato.errors import InputError
 from sfumato.evaluation.baselines import BASELINES, Sample
 from sfumato.evaluation.defence import Defence
 from sfumato.metrics.intervals import Interval
 from sfumato.metrics.utility import Utility
+from sfumato.trials.reading import Scale, attack, leakage
+from sfumato.trials.split import Split
+from sfumato.trials.target import DefenceTarget
+from sfumato.trials.utility import Yardstick
 
 MATCHED = 0.95
 """Share of clean utility at which defences are compared."""
@@ -72,7 +72,7 @@ def installed_baselines(names: Iterable[str] | None) -> tuple[list[str], list[tu
 
 
 def compare(
-    material: Material,
+    material: Split,
     names: Sequence[str],
     scale: Scale,
     yardstick: Yardstick,
@@ -113,7 +113,7 @@ def compare(
 
 
 def _row(
-    defence: Defence, material: Material, scale: Scale, yardstick: Yardstick, suite: Suite, seed: int
+    defence: Defence, material: Split, scale: Scale, yardstick: Yardstick, suite: Suite, seed: int
 ) -> BaselineRow:
     target = DefenceTarget(defence, material, draws=suite.draws, seed=seed)
     # Where texts are rewritten or a key is used, texts with another term put in would not go the same way.

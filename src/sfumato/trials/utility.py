@@ -9,13 +9,13 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.auditing.material import Material
-from sfumato.auditing.target import Target
 from sfumato.errors import InputError
 from sfumato.metrics.retrieval import Retrieval, retrieve
 from sfumato.metrics.similarity import sts, unit_rows
 from sfumato.metrics.utility import Utility, compare_retrieval, compare_sts
 from sfumato.randomness import generator
+from sfumato.trials.split import Split
+from sfumato.trials.target import Target
 from sfumato.types import Vectors
 
 NEAREST = 10
@@ -66,7 +66,7 @@ class Yardstick(Protocol):
 class Neighbours:
     """How well a search among releases finds what is near among clean vectors: nDCG@10 without gold."""
 
-    def __init__(self, material: Material, most: int, seed: int) -> None:
+    def __init__(self, material: Split, most: int, seed: int) -> None:
         self.rows = np.sort(generator(seed).permutation(len(material.texts))[:most])
         near = _nearest(material.clean, self.rows, min(NEAREST, len(material.texts) - 1))
         self.relevant = [dict.fromkeys(found, 1.0) for found in near.tolist()]
@@ -84,7 +84,7 @@ class Neighbours:
 class SearchQuality:
     """nDCG@10 of searches whose answers are known; searches are released like documents."""
 
-    def __init__(self, material: Material, searches: Searches, most: int, seed: int) -> None:
+    def __init__(self, material: Split, searches: Searches, most: int, seed: int) -> None:
         chosen = chosen_searches(searches, most, seed)
         place = {row: number for number, row in enumerate(material.source.tolist())}
         self.texts = [searches.texts[row] for row in chosen]
@@ -105,7 +105,7 @@ class SearchQuality:
 class SimilarityQuality:
     """Pearson's correlation of cosines with scores of people, both texts released."""
 
-    def __init__(self, material: Material, pairs: ScoredPairs, most: int, seed: int) -> None:
+    def __init__(self, material: Split, pairs: ScoredPairs, most: int, seed: int) -> None:
         chosen = np.sort(generator(seed).permutation(len(pairs.scores))[:most])
         self.first = [pairs.first[row] for row in chosen]
         self.second = [pairs.second[row] for row in chosen]
@@ -125,7 +125,7 @@ def chosen_searches(searches: Searches, most: int, seed: int) -> list[int]:
 
 
 def yardsticks(
-    material: Material,
+    material: Split,
     *,
     searches: Searches | None = None,
     pairs: ScoredPairs | None = None,
@@ -141,7 +141,7 @@ def yardsticks(
     return made or [Neighbours(material, most, seed)]
 
 
-def _clean(material: Material, texts: list[str]) -> Vectors:
+def _clean(material: Split, texts: list[str]) -> Vectors:
     """Clean vectors of texts: looked up where they are in the pool, else embedded."""
     own = {text: row for row, text in enumerate(material.texts)}
     if all(text in own for text in texts):

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.arrays import as_vectors
-from sfumato.auditing.once import Once
 from sfumato.auditing.settings import Suite
 from sfumato.concepts.concept import Concept
 from sfumato.concepts.labelled import Labelled
 from sfumato.concepts.pairs import Pairs, build_pairs
+from sfumato.embedders.remembering import RememberingEmbedder
 from sfumato.errors import InputError
 from sfumato.metrics.intervals import Resampling
 from sfumato.metrics.leakage import Hits, count_prior
@@ -33,7 +33,7 @@ _ALIKE = 0.98
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Material:
+class Split:
     """Texts, vectors and the cut; rows count within the pool, the attacked ones are `rows[test]`."""
 
     texts: list[str]
@@ -58,7 +58,7 @@ class Material:
     """`[n, d]` the pool's own vectors."""
     removed: Vectors | None
     """`[m, d]` of the texts with the concept taken out; None where nothing embeds them."""
-    embedder: Once | None
+    embedder: RememberingEmbedder | None
     notes: tuple[str, ...] = ()
 
     @property
@@ -81,7 +81,7 @@ class Material:
         """What is sensitive in the attacker's own texts."""
         return [self.terms[position] for position in self.learn]
 
-    def sampled(self, most: int, seed: int) -> Material:
+    def sampled(self, most: int, seed: int) -> Split:
         """The same with fewer attacked texts."""
         return replace(self, test=np.sort(generator(seed).permutation(self.test)[:most]))
 
@@ -100,11 +100,11 @@ def gather(
     suite: Suite,
     *,
     spans: RowSpans | None,
-    embedder: Once | None,
+    embedder: RememberingEmbedder | None,
     clean: Any,
     needed: Collection[int],
     seed: int,
-) -> Material:
+) -> Split:
     """Choose texts, cut them in two and embed them.
 
     Args:
@@ -125,7 +125,7 @@ def gather(
     chosen = [texts[row] for row in pool]
     own_spans = None if spans is None else [spans[row] for row in pool]
     learn, test, notes = _cut(pairs, seed)
-    return Material(
+    return Split(
         texts=chosen,
         source=np.array(pool, np.intp),
         spans=own_spans,
@@ -185,7 +185,7 @@ def _vocabulary(concept: Concept, known: Sequence[Sequence[str]]) -> Concept:
     return Concept.from_terms(concept.name, [*own, *seen])
 
 
-def _clean(texts: list[str], pool: list[int], given: Any, embedder: Once | None) -> Vectors:
+def _clean(texts: list[str], pool: list[int], given: Any, embedder: RememberingEmbedder | None) -> Vectors:
     if given is None:
         if embedder is None:
             raise InputError("Clean vectors are needed: name the encoder, or give its vectors.")

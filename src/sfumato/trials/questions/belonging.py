@@ -7,10 +7,10 @@ import math
 import numpy as np
 from scipy.stats import binomtest
 
-from sfumato.auditing.material import Material
 from sfumato.auditing.verdict import percent
 from sfumato.metrics.similarity import unit_rows
 from sfumato.randomness import generator
+from sfumato.trials.split import Split
 from sfumato.types import Floats, Rows, Vectors
 
 _ASKED, _OTHERS, _COMPARED, _SHUFFLES = 400, 20_000, 300, 200
@@ -26,7 +26,7 @@ _ADVICE = (
 )
 
 
-def misfit(released: Vectors, material: Material, *, seed: int) -> str:
+def misfit(released: Vectors, material: Split, *, seed: int) -> str:
     """Why these vectors cannot be those of the texts, or nothing where they can.
 
     Args:
@@ -58,7 +58,7 @@ def misfit(released: Vectors, material: Material, *, seed: int) -> str:
     )
 
 
-def _nearer(released: Vectors, material: Material, asked: Rows, others: Rows) -> int:
+def _nearer(released: Vectors, material: Split, asked: Rows, others: Rows) -> int:
     """For how many texts their own vector is nearer than half of all are."""
     centre = released[others].mean(axis=0, dtype=np.float64)
     clean = unit_rows(material.clean[asked] - material.clean.mean(axis=0, dtype=np.float64))
@@ -67,7 +67,7 @@ def _nearer(released: Vectors, material: Material, asked: Rows, others: Rows) ->
     return int(((cosines < own[:, None]).sum(axis=1) > len(others) / 2).sum())
 
 
-def _misplaced(released: Vectors, material: Material, asked: Rows, others: Rows) -> str:
+def _misplaced(released: Vectors, material: Split, asked: Rows, others: Rows) -> str:
     """Whether vectors fit other rows plainly better than their own."""
     clean, rows = unit_rows(material.clean[asked]), material.source[asked]
     own = np.vecdot(clean, unit_rows(released[rows]))

@@ -8,14 +8,14 @@ from typing import Any, Literal
 
 from sfumato.attacks import ATTACKS
 from sfumato.attacks.base import Embeds
-from sfumato.attacks.running import make_attack, settings_of
-from sfumato.auditing.material import Material
-from sfumato.auditing.rows import LeftOut
 from sfumato.auditing.settings import Suite
-from sfumato.auditing.target import Target
 from sfumato.metrics.excess import Leakage, measure_leakage
 from sfumato.metrics.leakage import Hits, count_leaked
 from sfumato.release import Releasing
+from sfumato.trials.rows import LeftOut
+from sfumato.trials.running import make_attack, settings_of
+from sfumato.trials.split import Split
+from sfumato.trials.target import Target
 from sfumato.types import Vectors
 
 Guesses = Sequence[str] | Sequence[Sequence[str]]
@@ -65,7 +65,7 @@ class Reading:
     """Of the first release and run."""
 
 
-def tokens(suite: Suite, material: Material, on_step: Tell | None = None) -> Instrument:
+def tokens(suite: Suite, material: Split, on_step: Tell | None = None) -> Instrument:
     """The token classifier: a network, a linear one and their mean; what leaks most on held-back texts."""
 
     def fit(
@@ -88,7 +88,7 @@ def tokens(suite: Suite, material: Material, on_step: Tell | None = None) -> Ins
     return Instrument("tokens", "terms", fit)
 
 
-def named(name: str, material: Material, on_step: Tell | None = None) -> Instrument:
+def named(name: str, material: Split, on_step: Tell | None = None) -> Instrument:
     """Any other attack of the table that names terms or writes texts."""
     kind: Any = ATTACKS.get(name)
     if material.embedder is None and "embedder" in settings_of(kind):
@@ -108,7 +108,7 @@ def named(name: str, material: Material, on_step: Tell | None = None) -> Instrum
     return Instrument(name, kind.reads, fit, learns=kind.needs == "texts")
 
 
-def calibrate(instrument: Instrument, material: Material, seeds: int, *, query: bool, seed: int) -> Scale:
+def calibrate(instrument: Instrument, material: Split, seeds: int, *, query: bool, seed: int) -> Scale:
     """Run an attack where nothing is protected, and where the concept is not there.
 
     Args:
@@ -139,7 +139,7 @@ def calibrate(instrument: Instrument, material: Material, seeds: int, *, query: 
 
 
 def attack(
-    instrument: Instrument, material: Material, target: Target, seeds: int, *, query: bool, seed: int
+    instrument: Instrument, material: Split, target: Target, seeds: int, *, query: bool, seed: int
 ) -> Reading:
     """Run an attack, trained on fresh releases; one that writes texts is slow and reads one release."""
     texts = [material.texts[row] for row in material.learned]
@@ -156,7 +156,7 @@ def attack(
     return Reading(hits, guesses)
 
 
-def leakage(scale: Scale, reading: Reading, material: Material) -> Leakage:
+def leakage(scale: Scale, reading: Reading, material: Split) -> Leakage:
     """The attack's figures with their intervals, where its floor was measured."""
     return measure_leakage(
         control=scale.control,

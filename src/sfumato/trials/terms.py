@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from sfumato.auditing.material import Material
-from sfumato.auditing.reading import Guesses
 from sfumato.concepts.concept import Concept
 from sfumato.metrics.leakage import named, token
+from sfumato.trials.reading import Guesses
+from sfumato.trials.split import Split
 
 PUBLIC = ("terms", "catalog")
 """Concepts whose terms somebody listed; what is found in private texts is never called by its name."""
@@ -18,7 +18,7 @@ def public_terms(concept: Concept) -> set[str]:
     return {term.lower() for term in concept.terms} if concept.source in PUBLIC else set()
 
 
-def by_term(material: Material, columns: dict[str, Guesses | None]) -> list[dict[str, Any]]:
+def by_term(material: Split, columns: dict[str, Guesses | None]) -> list[dict[str, Any]]:
     """How often each term is named where it stands, the most frequent term first.
 
     Args:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sfumato.auditing.control import above
 from sfumato.metrics.excess import measure_leakage
 from sfumato.metrics.intervals import Interval, Resampling
 from sfumato.metrics.leakage import Hits
+from sfumato.trials.control import above
 
 Reads = Literal["terms", "text", "row"]
 Floor = Literal["removed", "chance"]

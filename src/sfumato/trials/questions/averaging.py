@@ -6,17 +6,17 @@ import numpy as np
 
 from sfumato.attacks.averaging import mean_release
 from sfumato.attacks.base import fresh_releases
-from sfumato.auditing.material import Material
-from sfumato.auditing.reading import Scale
-from sfumato.auditing.rows import AttackRow, LeftOut, row_of
-from sfumato.auditing.target import Target
 from sfumato.metrics.leakage import count_leaked
+from sfumato.trials.reading import Scale
+from sfumato.trials.rows import AttackRow, LeftOut, row_of
+from sfumato.trials.split import Split
+from sfumato.trials.target import Target
 
 _LESSONS = 3
 """Means of releases, each of other noise, that the attacker learns from for each of his texts."""
 
 
-def averaging_row(material: Material, target: Target, scale: Scale, count: int, *, seed: int) -> AttackRow:
+def averaging_row(material: Split, target: Target, scale: Scale, count: int, *, seed: int) -> AttackRow:
     """Run the attack of `scale` on means of `count` releases, trained on such means."""
     if not target.repeats:
         raise LeftOut("these vectors are released once only")

@@ -9,17 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.attacks.oracle import name_by_asking
-from sfumato.auditing.control import MARGIN
-from sfumato.auditing.informed import asked_of, candidates
-from sfumato.auditing.material import Material
-from sfumato.auditing.once import Once
-from sfumato.auditing.rows import AttackRow, LeftOut
 from sfumato.auditing.settings import Suite
 from sfumato.auditing.verdict import percent
 from sfumato.concepts.concept import Concept
 from sfumato.concepts.swaps import written_like
+from sfumato.embedders.remembering import RememberingEmbedder
 from sfumato.metrics.intervals import Figure, exact_share
 from sfumato.protector import Protector
+from sfumato.trials.control import MARGIN
+from sfumato.trials.questions.informed import asked_of, candidates
+from sfumato.trials.rows import AttackRow, LeftOut
+from sfumato.trials.split import Split
 
 NAME = "oracle"
 QUESTION = (
@@ -80,7 +80,7 @@ class Oracle:
 
 
 def oracle_row(
-    material: Material, protector: Protector | None, suite: Suite, *, seed: int
+    material: Split, protector: Protector | None, suite: Suite, *, seed: int
 ) -> tuple[AttackRow, Oracle]:
     """Ask a protector about some of the attacked texts; its ledger is left alone.
 
@@ -101,7 +101,7 @@ def oracle_row(
     return _row(found, _named(clean)), found
 
 
-def _able(material: Material, protector: Protector | None) -> tuple[Once, Protector]:
+def _able(material: Split, protector: Protector | None) -> tuple[RememberingEmbedder, Protector]:
     """The encoder, and the protector as it can be asked; or why it cannot."""
     if protector is None:
         raise LeftOut("nobody can be asked for another release of these vectors")

@@ -7,14 +7,14 @@ from collections import Counter
 import numpy as np
 
 from sfumato.attacks.informed import Informed
-from sfumato.auditing.material import Material
-from sfumato.auditing.rows import AttackRow, LeftOut, row_of
 from sfumato.auditing.settings import Suite
-from sfumato.auditing.target import FixedTarget, Target
 from sfumato.concepts.concept import Concept
 from sfumato.metrics.leakage import Hits, count_leaked, count_prior
 from sfumato.randomness import generator
 from sfumato.release import Releasing
+from sfumato.trials.rows import AttackRow, LeftOut, row_of
+from sfumato.trials.split import Split
+from sfumato.trials.target import FixedTarget, Target
 from sfumato.types import Rows, Vectors
 
 NAME = "informed"
@@ -22,7 +22,7 @@ QUESTION = "Knowing the text but for the term: which term was it?"
 LEAST = 10
 
 
-def informed_row(material: Material, target: Target, suite: Suite, *, counts: bool, seed: int) -> AttackRow:
+def informed_row(material: Split, target: Target, suite: Suite, *, counts: bool, seed: int) -> AttackRow:
     """Ask the informed attacker about some of the attacked texts.
 
     His floor is chance: he weighs all candidates alike, so without a vector he is right one time in k.
@@ -69,7 +69,7 @@ def informed_row(material: Material, target: Target, suite: Suite, *, counts: bo
     )
 
 
-def candidates(material: Material, most: int) -> list[str]:
+def candidates(material: Split, most: int) -> list[str]:
     """The terms he chooses from, those of the most texts."""
     counts = Counter(term for terms in material.terms for term in terms)
     known = [term.lower() for term in material.vocabulary.terms]
@@ -79,7 +79,7 @@ def candidates(material: Material, most: int) -> list[str]:
     return sorted(order[:most])
 
 
-def asked_of(material: Material, terms: list[str], most: int, seed: int) -> Rows:
+def asked_of(material: Split, terms: list[str], most: int, seed: int) -> Rows:
     """Positions among the attacked texts that hold one of the terms and nothing else of the concept."""
     alone = [position for position, held in enumerate(material.truth) if len(held) == 1 and held[0] in terms]
     texts = [material.texts[row] for row in material.attacked[alone]]

@@ -6,23 +6,23 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from sfumato.attacks import ATTACKS
-from sfumato.auditing.averaging import averaging_row
-from sfumato.auditing.comparison import BaselineRow, compare
 from sfumato.auditing.examples import READY_MADE, Shown, shown_by
-from sfumato.auditing.identity import bits_row, linkage_row
-from sfumato.auditing.informed import NAME as INFORMED
-from sfumato.auditing.informed import informed_row
-from sfumato.auditing.material import Material
-from sfumato.auditing.oracle import NAME as ORACLE
-from sfumato.auditing.oracle import Oracle, oracle_row
-from sfumato.auditing.reading import Instrument, Reading, Scale, attack, calibrate, named, tokens
-from sfumato.auditing.rows import AttackRow, LeftOut, row_of
 from sfumato.auditing.settings import AuditSettings, Suite
-from sfumato.auditing.steps import Steps
-from sfumato.auditing.target import DefenceTarget, Target
-from sfumato.auditing.utility import Yardstick
 from sfumato.errors import SfumatoError
 from sfumato.protector import Protector
+from sfumato.trials.progress import Steps
+from sfumato.trials.questions.averaging import averaging_row
+from sfumato.trials.questions.informed import NAME as INFORMED
+from sfumato.trials.questions.informed import informed_row
+from sfumato.trials.questions.linkage import bits_row, linkage_row
+from sfumato.trials.questions.oracle import NAME as ORACLE
+from sfumato.trials.questions.oracle import Oracle, oracle_row
+from sfumato.trials.reading import Instrument, Reading, Scale, attack, calibrate, named, tokens
+from sfumato.trials.rivals import BaselineRow, compare
+from sfumato.trials.rows import AttackRow, LeftOut, row_of
+from sfumato.trials.split import Split
+from sfumato.trials.target import DefenceTarget, Target
+from sfumato.trials.utility import Yardstick
 
 MAIN = "tokens"
 """The attack that is always run, and that baselines are attacked with."""
@@ -36,7 +36,7 @@ _QUESTIONS = {
 class Bench:
     """The material, the target, and what the attacks got so far."""
 
-    material: Material
+    material: Split
     target: Target
     protector: Protector | None
     """With its secret, as whoever may ask it finds it."""

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from sfumato.accounting import Guarantee
-from sfumato.auditing.material import Material
 from sfumato.errors import InputError
 from sfumato.evaluation.defence import Defence
 from sfumato.preparing import RowSpans
 from sfumato.randomness import InsecureSeedWarning, Source
 from sfumato.release import Releasing
+from sfumato.trials.split import Split
 from sfumato.types import Rows, Vectors
 
 # The victim's noise shares no stream with that of an attacker who counts from the same seed.
@@ -42,7 +42,7 @@ class Target(Protocol):
 class DefenceTarget:
     """A protector or a baseline."""
 
-    def __init__(self, defence: Defence, material: Material, *, draws: int = 1, seed: int = 0) -> None:
+    def __init__(self, defence: Defence, material: Split, *, draws: int = 1, seed: int = 0) -> None:
         self.defence, self.material, self.seed = defence, material, seed
         self.label, self.guarantee = defence.label, defence.guarantee
         self.repeats = defence.mechanism.noisy
@@ -79,7 +79,7 @@ class FixedTarget:
     draws = 1
     repeats = False
 
-    def __init__(self, vectors: Vectors, material: Material) -> None:
+    def __init__(self, vectors: Vectors, material: Split) -> None:
         self.vectors = vectors[material.source]
         self.material = material
         self.label = "the vectors given"
