@@ -9,7 +9,6 @@ import numpy as np
 
 from sfumato.attacks.alignment import Alignment
 from sfumato.attacks.classifier import TokenClassifier
-from sfumato.auditing.settings import SUITES, Suite
 from sfumato.embedders.remembering import RememberingEmbedder
 from sfumato.evaluation import BASELINES, Defence, Sample
 from sfumato.learning import LearnSettings, learn
@@ -21,9 +20,10 @@ from sfumato.trials.control import works
 from sfumato.trials.questions.averaging import averaging_row
 from sfumato.trials.questions.informed import informed_row
 from sfumato.trials.questions.linkage import linkage_row
-from sfumato.trials.reading import Scale, attack, calibrate, leakage, named, tokens
+from sfumato.trials.reading import Calibration, attack, calibrate, leakage, named, tokens
 from sfumato.trials.rows import AttackRow, LeftOut
 from sfumato.trials.split import Split, gather
+from sfumato.trials.suite import SUITES, Suite
 from sfumato.trials.target import DefenceTarget
 from sfumato.trials.utility import Neighbours, ScoredPairs, Searches, SearchQuality, SimilarityQuality
 from sfumato.types import Vectors
@@ -68,7 +68,7 @@ class Bench:
     suite: Suite
     embedder: RememberingEmbedder
     material: Split
-    scale: Scale
+    scale: Calibration
     measures: dict[str, Neighbours | SearchQuality | SimilarityQuality | Classes]
     targets: dict[str, DefenceTarget] = field(default_factory=dict)
     blind: set[str] = field(default_factory=set)
@@ -155,7 +155,7 @@ class Bench:
         ours = defence.name == "protector"
         runs = self.suite.seeds if ours else 1
         found = attack(
-            self.scale.instrument, self.material, self.target(defence), runs, query=query,
+            self.scale.method, self.material, self.target(defence), runs, query=query,
             seed=self.setting.seed,
         )  # fmt: skip
         return leakage(self.scale, found, self.material)

@@ -36,7 +36,7 @@ from sfumato.preparing import RowSpans
 from sfumato.protector import Protector
 from sfumato.trials.split import Split, gather
 from sfumato.trials.target import DefenceTarget
-from sfumato.trials.utility import ScoredPairs, Searches, chosen_searches, yardsticks
+from sfumato.trials.utility import ScoredPairs, Searches, chosen_searches, utility_measures
 from sfumato.types import Rows, Vectors
 from sfumato_research.studies.base import Cell
 from sfumato_research.studies.measured import Effort, Measured, effort
@@ -96,7 +96,7 @@ class Rig:
         kinds = {"pairs": gold} if isinstance(gold, ScoredPairs) else {"searches": gold}
         # None of a kind stands for clean neighbours.
         known: dict[str, Any] = {kind: value for kind, value in kinds.items() if value is not None}
-        self.yardstick = yardsticks(self.material, **known, most=effort.gold, seed=seed)[0]
+        self.yardstick = utility_measures(self.material, **known, most=effort.gold, seed=seed)[0]
         self._scales: dict[str, _Scale] = {}
 
     @cached_property
