@@ -90,6 +90,9 @@ class Attack(ABC):
     """What `fit` is given: texts to learn from, other than those attacked; the attacked texts themselves, as
     what the attacker knows; or nothing at all."""
 
+    proves_itself: ClassVar[bool] = False
+    """Whether only the control it measures itself says that it works: clean vectors would prove nothing."""
+
     @abstractmethod
     def fit(
         self,

@@ -43,6 +43,7 @@ class Bits(Attack):
     summary: ClassVar[str] = "which known texts do the low-order bits leave possible?"
     reads: ClassVar[Literal["terms", "text", "row"]] = "row"
     needs: ClassVar[Literal["texts", "attacked", "nothing"]] = "attacked"
+    proves_itself: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Check every field."""

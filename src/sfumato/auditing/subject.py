@@ -59,7 +59,7 @@ class Subject:
     def target(self, audited: Concept, split: Split, suite: Suite, seed: int) -> Target:
         """What the attacks are run on."""
         if self.released is not None:
-            return FixedTarget(self.released, split)
+            return FixedTarget(self.released[split.source], split.texts)
         assert self.protector is not None
         own = [
             split.concept if concept is audited else remembered(concept, split.texts, split.spans)

@@ -11,14 +11,15 @@ import numpy as np
 
 from sfumato.artifacts import PathLike
 from sfumato.attacks import ATTACKS
-from sfumato.attacks.base import Attack, Inverter, OnStep, Recovered
+from sfumato.attacks.base import Attack, Control, Inverter, OnStep, Recovered
 from sfumato.concepts.concept import Concept
 from sfumato.errors import InputError, ParameterError
 from sfumato.metrics.intervals import Figure, share
 from sfumato.metrics.leakage import confidence_figure, leakage_figure
 from sfumato.metrics.ranking import ranked
 from sfumato.metrics.reconstruction import text_figures
-from sfumato.trials.threat import ThreatModel, Trial, attack_clean, set_up
+from sfumato.trials.control import undefended
+from sfumato.trials.threat import ThreatModel, Trial, clean_pair, set_up
 
 
 def settings_of(kind: type[Attack]) -> list[str]:
@@ -157,7 +158,7 @@ def run_attack(
         threat: whose vectors are read, and what is known.
         concept: the sensitive terms, to score by.
         load: a folder with a fitted attack, instead of fitting one.
-        control: whether to report how it reads clean vectors, for which it may have to be fitted to those.
+        control: whether to report how it reads clean vectors of the same rows, for which it is fitted again.
         on_step: hears how far it is.
     """
     kind = type(attack)
@@ -167,16 +168,44 @@ def run_attack(
     else:
         inverter = attack.fit(ready.learned, ready.learned_vectors, ready.victim, on_step=on_step)
     recovered = inverter.recover(ready.attacked)
-    # What it says of clean vectors counts only where clean vectors are what it was given.
-    proof = control_figure(inverter) if control and (ready.learned_clean or load is not None) else None
-    if threat.texts is None:
-        return AttackResult(inverter, ready, recovered, [], proof)
-    true = [threat.texts[row] for row in ready.rows]
+    true = None if threat.texts is None else [threat.texts[row] for row in ready.rows]
 
     def figures(found: Recovered) -> list[Figure]:
-        return figures_of(kind, found, true, concept=concept, known=ready.learned)
+        return [] if true is None else figures_of(kind, found, true, concept=concept, known=ready.learned)
 
-    if control and proof is None and load is None:
-        clean = attack_clean(attack, inverter, threat, ready, on_step)
+    scored, proof = figures(recovered), None
+    if control and scored and load is None and not attack.proves_itself:
+        clean = _read_clean(attack, inverter, threat, ready, recovered, on_step)
         proof = None if clean is None else figures(clean)[0]
-    return AttackResult(inverter, ready, recovered, figures(recovered), proof)
+        _keep(inverter, proof)
+    if control and proof is None and (ready.learned_clean or load is not None or attack.proves_itself):
+        proof = control_figure(inverter)  # on texts it held back itself
+    return AttackResult(inverter, ready, recovered, scored, proof)
+
+
+def _read_clean(
+    attack: Attack,
+    fitted: Inverter,
+    threat: ThreatModel,
+    ready: Trial,
+    recovered: Recovered,
+    on_step: OnStep | None,
+) -> Recovered | None:
+    """The positive control on the same rows; None where nobody can tell what the clean vectors are."""
+    if threat.released is None and (threat.defence is None or threat.defence.unchanged):
+        return recovered
+    pair = clean_pair(threat, ready)
+    if pair is None:
+        return None
+    if attack.needs == "nothing":
+        return fitted.recover(pair[1])
+    return undefended(
+        lambda learned: attack.fit(ready.learned, learned, None, on_step=on_step).recover, *pair
+    )
+
+
+def _keep(inverter: Inverter, proof: Figure | None) -> None:
+    """Let a fitted attack carry its control, so that it can be told when the attack is used again."""
+    own = inverter.control
+    if proof is not None and (own is None or own.metric == proof.metric):
+        inverter.control = Control(proof.metric, proof.value, proof.count)
