@@ -67,6 +67,8 @@ class Reading:
     """Of the first release and run."""
     rows: Rows
     """Rows of the pool that were read."""
+    read: Read
+    """The attack as it was fitted first."""
 
 
 def tokens(suite: Suite, split: Split, on_step: OnStep | None = None) -> AttackMethod:
@@ -153,14 +155,14 @@ def attack(
     vectors, victim = target.learning(split.learned)
     hits: list[Hits] = []
     guesses: Guesses = []
-    for run in range(seeds):
-        encoder = split.embedder if query else None
-        read = method.fit(texts, vectors, victim, encoder, seed + run)
+    encoder = split.embedder if query else None
+    readers = [method.fit(texts, vectors, victim, encoder, seed + run) for run in range(seeds)]
+    for read in readers:
         for draw in range(target.draws if method.reads == "terms" else 1):
             found = read(target.documents(draw)[split.attacked])
             hits.append(count_leaked(split.truth, found))
             guesses = guesses or found
-    return Reading(hits, guesses, split.attacked)
+    return Reading(hits, guesses, split.attacked, readers[0])
 
 
 def leakage(calibration: Calibration, reading: Reading, split: Split) -> Leakage:
