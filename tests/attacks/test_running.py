@@ -16,7 +16,8 @@ from sfumato.errors import InputError, ParameterError
 from sfumato.evaluation import Defence
 from sfumato.mechanisms import Laplace
 from sfumato.protector import Protector
-from sfumato.trials.running import figures_of, inverter_of, make_attack, run_attack
+from sfumato.trials.making import inverter_of, make_attack
+from sfumato.trials.running import figures_of, run_attack
 from sfumato.trials.threat import ThreatModel, set_up
 from tests.test_protector import PLACE, sentences
 

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.arrays import as_vectors
-from sfumato.artifacts import PathLike
 from sfumato.errors import InputError
+from sfumato.files import PathLike
 from sfumato.preparing import Entrance
 from sfumato.randomness import generator
 from sfumato.release import Releasing, as_release

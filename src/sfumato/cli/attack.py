@@ -26,7 +26,8 @@ from sfumato.metrics.intervals import Figure
 from sfumato.numbers import whole_number
 from sfumato.protector import Protector
 from sfumato.saving import load_protector
-from sfumato.trials.running import AttackResult, make_attack, run_attack, settings_of
+from sfumato.trials.making import make_attack, settings_of
+from sfumato.trials.running import AttackResult, run_attack
 from sfumato.trials.threat import ThreatModel
 
 NAME = "attack"

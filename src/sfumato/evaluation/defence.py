@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,6 @@ from sfumato.accounting import Guarantee
 from sfumato.arrays import as_vectors
 from sfumato.embedders.base import Embedder
 from sfumato.errors import InputError, ParameterError
-from sfumato.evaluation.leaked import Undoing
 from sfumato.mechanisms import Identity, Mechanism
 from sfumato.numbers import whole_number
 from sfumato.preparing import RowSpans
@@ -22,6 +21,9 @@ from sfumato.protector import Protector
 from sfumato.randomness import InsecureSeedWarning, Source, generator
 from sfumato.release import Release, Releasing, as_release
 from sfumato.types import Vectors
+
+if TYPE_CHECKING:
+    from sfumato.evaluation.leaked import Undoing
 
 Rewrite = Callable[[Sequence[str], "RowSpans | None", np.random.Generator], list[str]]
 """Texts, their labelled spans and a generator in, the texts that are embedded instead out."""

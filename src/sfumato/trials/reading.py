@@ -13,8 +13,8 @@ from sfumato.metrics.excess import Leakage, measure_leakage
 from sfumato.metrics.leakage import Hits, count_leaked
 from sfumato.release import Releasing
 from sfumato.trials.control import undefended
+from sfumato.trials.making import make_attack, settings_of
 from sfumato.trials.rows import LeftOut
-from sfumato.trials.running import make_attack, settings_of
 from sfumato.trials.split import Split
 from sfumato.trials.suite import Suite
 from sfumato.trials.target import Target

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from sfumato.errors import InputError
-from sfumato.evaluation.baselines import BASELINES, Sample
 from sfumato.evaluation.defence import Defence
 from sfumato.metrics.intervals import Interval
 from sfumato.metrics.utility import Utility
@@ -66,6 +65,8 @@ def plain_utility(found: Utility) -> dict[str, Any]:
 
 def installed_baselines(names: Iterable[str] | None) -> tuple[list[str], list[tuple[str, str]]]:
     """The baselines that can be run, and why the others cannot."""
+    from sfumato.evaluation.baselines import BASELINES
+
     wanted = BASELINES.names() if names is None else tuple(names)
     able = [name for name in wanted if BASELINES.installed(name)]
     return able, [(name, BASELINES.install_line(name)) for name in wanted if name not in able]
@@ -92,6 +93,8 @@ def compare(
         seed: of the attack and the noise.
         on_step: hears of every baseline before it begins.
     """
+    from sfumato.evaluation.baselines import BASELINES, Sample
+
     if split.embedder is None:
         raise InputError("Baselines embed texts of their own. Name the encoder with --embedder.")
     attacked = set(split.attacked.tolist())

@@ -1,61 +1,23 @@
-"""Running any attack of the table: settings by field name, what it got right, and its positive control."""
+"""Running any attack of the table: what it got right, and its positive control."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
-from inspect import isabstract
-from typing import Any, get_type_hints
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from sfumato.artifacts import PathLike
-from sfumato.attacks import ATTACKS
 from sfumato.attacks.base import Attack, Control, Inverter, OnStep, Recovered
 from sfumato.concepts.concept import Concept
-from sfumato.errors import InputError, ParameterError
+from sfumato.errors import InputError
 from sfumato.metrics.intervals import Figure, share
 from sfumato.metrics.leakage import confidence_figure, leakage_figure
 from sfumato.metrics.ranking import ranked
 from sfumato.metrics.reconstruction import text_figures
 from sfumato.trials.control import undefended
+from sfumato.trials.making import inverter_of
 from sfumato.trials.threat import ThreatModel, Trial, clean_pair, set_up
-
-
-def settings_of(kind: type[Attack]) -> list[str]:
-    """The names of an attack's settings."""
-    return [field.name for field in fields(kind) if field.init]  # type: ignore[arg-type]
-
-
-def make_attack(name: str, asked: Mapping[str, Any], offered: Mapping[str, Any]) -> Attack:
-    """Make the attack of this name.
-
-    Args:
-        name: a name of the table.
-        asked: settings the caller insists on; one that the attack does not have is refused.
-        offered: settings for those attacks that have them; None is not passed on.
-    """
-    kind = ATTACKS.get(name)
-    known = settings_of(kind)
-    unknown = next((key for key in asked if key not in known), None)
-    if unknown is not None:
-        raise ParameterError(
-            f"The attack `{name}` has these settings: {', '.join(known)}. Found `{unknown}`."
-        )
-    given = {key: value for key, value in offered.items() if key in known and value is not None}
-    listed = {key: tuple(value) if isinstance(value, list) else value for key, value in asked.items()}
-    try:
-        return kind(**{**given, **listed})
-    except TypeError as error:
-        raise ParameterError(f"The attack `{name}` cannot be made like this: {error}.") from None
-
-
-def inverter_of(kind: type[Attack]) -> type[Inverter]:
-    """The class of what an attack's `fit` returns, which is what loads it."""
-    found = get_type_hints(kind.fit)["return"]
-    if isabstract(found):
-        raise InputError(f"The attack `{kind.name}` cannot be loaded: it does not say what it returns.")
-    return found  # type: ignore[no-any-return]
 
 
 def figures_of(
