@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from sfumato.auditing.cautions import cautions
-from sfumato.auditing.comparison import BaselineRow
 from sfumato.auditing.result import Audit
-from sfumato.auditing.rows import AttackRow
 from sfumato.auditing.verdict import Limits, decide
 from sfumato.mechanisms import Laplace
 from sfumato.metrics.utility import Utility
+from sfumato.trials.rivals import BaselineRow
+from sfumato.trials.rows import AttackRow
 
 
 def row(name="tokens", *, control=0.9, floor=0.3, prior=0.05, released=0.33, counts=True, works=True, **more):

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from sfumato.auditing import SUITES
-from sfumato.auditing.belonging import misfit
-from sfumato.auditing.material import gather
-from sfumato.auditing.once import Once
 from sfumato.concepts import Concept
 from sfumato.embedders import load_embedder
+from sfumato.embedders.remembering import RememberingEmbedder
 from sfumato.randomness import generator
 from sfumato.records import DISEASES, make_records
+from sfumato.trials.questions.belonging import misfit
+from sfumato.trials.split import gather
 
 TEXTS = [record.text for record in make_records(440, seed=7)]
 CONCEPT = Concept.from_terms("disease", DISEASES)
@@ -21,7 +21,7 @@ RNG = generator(3)
 
 @pytest.fixture(scope="module")
 def material():
-    encoder = Once(load_embedder("wordllama"))
+    encoder = RememberingEmbedder(load_embedder("wordllama"))
     return gather(
         TEXTS, CONCEPT, SUITES["quick"], spans=None, embedder=encoder, clean=None, needed=(), seed=0
     )

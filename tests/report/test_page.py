@@ -6,13 +6,13 @@ import re
 
 import pytest
 
-from sfumato.auditing.oracle import Oracle
 from sfumato.auditing.several import together
 from sfumato.auditing.verdict import Verdict
 from sfumato.mechanisms import Identity
 from sfumato.metrics.intervals import Figure
 from sfumato.report import audit_page
 from sfumato.report.chart import Point, Series, bar, tradeoff
+from sfumato.trials.questions.oracle import Oracle
 from tests.auditing.made import baseline, informed, made_audit, row
 from tests.auditing.test_several import audit_of
 

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from sfumato.auditing.utility import ScoredPairs, Searches
 from sfumato.concepts.concept import Concept
 from sfumato.embedders import Fake
 from sfumato.errors import InputError
 from sfumato.evaluation import Defence
 from sfumato.mechanisms import Laplace
 from sfumato.randomness import generator
+from sfumato.trials.utility import ScoredPairs, Searches
 from sfumato_research.studies.base import Setting
 from sfumato_research.studies.measured import FULL, QUICK, Effort, effort
 from sfumato_research.studies.readers import Attacker, Found

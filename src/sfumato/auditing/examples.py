@@ -1,4 +1,4 @@
-"""What the attacker read, for texts that may be shown and no other."""
+"""What the attacker read, for texts and terms that may be shown and no other."""
 
 from __future__ import annotations
 
@@ -9,16 +9,18 @@ from typing import Any
 import numpy as np
 
 from sfumato.attacks import ATTACKS
-from sfumato.auditing.material import Material
-from sfumato.auditing.reading import Guesses, Reading, Scale
-from sfumato.auditing.target import Target
-from sfumato.auditing.terms import public_terms
+from sfumato.concepts.concept import Concept
 from sfumato.errors import SfumatoError
+from sfumato.metrics.leakage import named, token
+from sfumato.trials.reading import READY_MADE, Calibration, Guesses, Reading
+from sfumato.trials.split import Split
+from sfumato.trials.target import Target
 
 HIDDEN = "(not shown)"
-READY_MADE = "minilm"
-"""The attack, and the encoder it reads, that needs no training."""
 _EXAMPLES, _LISTED = 6, 3
+
+PUBLIC = ("terms", "catalog")
+"""Concepts whose terms somebody listed; what is found in private texts is never called by its name."""
 
 Guess = str | Sequence[str]
 
@@ -33,17 +35,17 @@ class Shown:
     """Whether it learned from the audit's own texts, so that it may repeat them."""
 
 
-def shown_by(material: Material, scale: Scale, reading: Reading) -> Shown:
+def shown_by(calibration: Calibration, reading: Reading) -> Shown:
     """Put what an attack read beside the rows it read."""
 
     def by_row(guesses: Guesses) -> dict[int, Guess]:
-        return dict(zip(material.attacked.tolist(), guesses, strict=True))
+        return dict(zip(reading.rows.tolist(), guesses, strict=True))
 
-    return Shown(by_row(scale.clean), by_row(reading.guesses), scale.instrument.learns)
+    return Shown(by_row(calibration.clean), by_row(reading.guesses), calibration.method.learns)
 
 
 def examples(
-    material: Material, target: Target, shown: dict[str, Shown], showable: list[bool]
+    split: Split, target: Target, read: dict[str, tuple[Calibration, Reading]], showable: list[bool]
 ) -> list[dict[str, Any]]:
     """The first attacked texts that may be shown, beside what was read from clean and released vectors.
 
@@ -51,27 +53,26 @@ def examples(
     or stands in a showable text; what he wrote, only where all he learned from may be shown. The ready-made
     reader, where it is installed, writes these few texts even in an audit that does not measure it.
     """
-    visible = np.array([showable[row] for row in material.source])
-    holders = zip(material.rows.tolist(), material.terms, strict=True)
-    allowed = public_terms(material.concept) | {
-        term for row, terms in holders if visible[row] for term in terms
-    }
-    texts_allowed = bool(visible[material.learned].all())
-    read = set.intersection(*(set(each.clean) for each in shown.values()))
-    rows = [row for row in material.attacked.tolist() if visible[row] and row in read][:_EXAMPLES]
+    shown = {name: shown_by(*each) for name, each in read.items()}
+    visible = np.array([showable[row] for row in split.source])
+    holders = zip(split.rows.tolist(), split.terms, strict=True)
+    allowed = public_terms(split.concept) | {term for row, terms in holders if visible[row] for term in terms}
+    texts_allowed = bool(visible[split.learned].all())
+    common = set.intersection(*(set(each.clean) for each in shown.values()))
+    rows = [row for row in split.attacked.tolist() if visible[row] and row in common][:_EXAMPLES]
     if rows and READY_MADE not in shown:
-        shown = shown | _written(material, target, rows)
+        shown = shown | _written(split, target, rows)
 
     def side(guess: Guess, learns: bool) -> str | list[str]:
         if isinstance(guess, str):
             return guess if texts_allowed or not learns else HIDDEN
         return [term if term.lower() in allowed else HIDDEN for term in guess[:_LISTED]]
 
-    held = dict(zip(material.rows.tolist(), material.terms, strict=True))
+    held = dict(zip(split.rows.tolist(), split.terms, strict=True))
     return [
         {
-            "row": int(material.source[row]),
-            "text": material.texts[row],
+            "row": int(split.source[row]),
+            "text": split.texts[row],
             "terms": list(held[row]),
             "read": {
                 name: {
@@ -85,9 +86,9 @@ def examples(
     ]
 
 
-def _written(material: Material, target: Target, rows: list[int]) -> dict[str, Shown]:
+def _written(split: Split, target: Target, rows: list[int]) -> dict[str, Shown]:
     """What the ready-made reader writes of some rows; nothing where it is absent or cannot read them."""
-    encoder = material.embedder
+    encoder = split.embedder
     if encoder is None or encoder.name != READY_MADE or not ATTACKS.installed(READY_MADE):
         return {}
     places = np.array(rows, np.intp)
@@ -96,7 +97,7 @@ def _written(material: Material, target: Target, rows: list[int]) -> dict[str, S
         return {}
     try:
         reader = ATTACKS.get(READY_MADE)().fit([], released[:0])
-        both = reader.recover(np.concatenate([material.clean[places], released])).rows
+        both = reader.recover(np.concatenate([split.clean[places], released])).rows
     except SfumatoError:
         return {}
     clean, after = both[: len(rows)], both[len(rows) :]
@@ -105,3 +106,32 @@ def _written(material: Material, target: Target, rows: list[int]) -> dict[str, S
             dict(zip(rows, clean, strict=True)), dict(zip(rows, after, strict=True)), learns=False
         )
     }
+
+
+def public_terms(concept: Concept) -> set[str]:
+    """The terms that may be called by their names, in lower case."""
+    return {term.lower() for term in concept.terms} if concept.source in PUBLIC else set()
+
+
+def by_term(split: Split, columns: dict[str, Guesses | None]) -> list[dict[str, Any]]:
+    """How often each term is named where it stands, the most frequent term first.
+
+    Args:
+        split: the texts.
+        columns: what was read, by the name of the column it becomes.
+    """
+    truth = split.truth
+    public = public_terms(split.concept)
+    rows = []
+    found = {
+        name: None if guesses is None else [named(*row) for row in zip(truth, guesses, strict=True)]
+        for name, guesses in columns.items()
+    }
+    for term in sorted({term for terms in truth for term in terms}):
+        holding = [row for row, terms in enumerate(truth) if term in terms]
+        row: dict[str, Any] = {"term": term if term in public else None, "count": len(holding)}
+        for name, each in found.items():
+            hits = [] if each is None else [each[at].get(token(term), False) for at in holding]
+            row[name] = sum(hits) / len(hits) if hits else None
+        rows.append(row)
+    return sorted(rows, key=lambda row: (-row["count"], row["term"] or ""))

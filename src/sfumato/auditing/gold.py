@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from sfumato.auditing.utility import ScoredPairs, Searches
 from sfumato.errors import InputError
 from sfumato.files import PathLike
 from sfumato.inputs import read
+from sfumato.trials.utility import ScoredPairs, Searches
 
 Value = TypeVar("Value")
 

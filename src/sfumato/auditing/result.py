@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from sfumato.auditing.comparison import BaselineRow, matched, plain_utility
-from sfumato.auditing.oracle import Oracle
-from sfumato.auditing.rows import AttackRow
 from sfumato.auditing.verdict import Outcome, Verdict
 from sfumato.metrics.utility import Utility
+from sfumato.trials.questions.oracle import Oracle
+from sfumato.trials.rivals import BaselineRow, matched, plain_utility
+from sfumato.trials.rows import AttackRow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json as json_format
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,6 @@ from rich.progress import Progress
 
 from sfumato.artifacts import require_free
 from sfumato.attacks.base import Attack, OnStep
-from sfumato.attacks.running import Outcome, make_attack, run_attack, settings_of
-from sfumato.attacks.scene import Scene
 from sfumato.cli.options.attack import (
     AttackOption,
     BeamOption,
@@ -43,13 +41,16 @@ from sfumato.cli.output import JsonOption, console, progress, write_json
 from sfumato.embedders import load_embedder
 from sfumato.errors import InputError
 from sfumato.evaluation.calibrate import scaled
+from sfumato.evaluation.defence import Defence
 from sfumato.inputs import read
 from sfumato.mechanisms import Mechanism
 from sfumato.metrics.intervals import Figure
 from sfumato.numbers import whole_number
 from sfumato.protector import Protector
-from sfumato.release import as_release
 from sfumato.saving import load_protector
+from sfumato.trials.making import make_attack, settings_of
+from sfumato.trials.running import AttackResult, run_attack
+from sfumato.trials.threat import ThreatModel
 
 NAME = "attack"
 EXAMPLE = (
@@ -146,10 +147,10 @@ def _mover(bar: Progress) -> OnStep:
     return move
 
 
-def _show(result: Outcome, rows: _Rows, count: int, everything: bool) -> None:
+def _show(result: AttackResult, rows: _Rows, count: int, everything: bool) -> None:
     """Print recovered beside true, for rows that may be shown and no other."""
     screen, shown = console(), 0
-    for place, row in enumerate(result.stage.rows.tolist()):
+    for place, row in enumerate(result.trial.rows.tolist()):
         if shown == count:
             break
         if not everything and not rows.showable[row]:
@@ -164,11 +165,11 @@ def _show(result: Outcome, rows: _Rows, count: int, everything: bool) -> None:
         screen.print("No row is marked showable. Add a boolean column `showable`, or --show-texts for all.")
 
 
-def _report(name: str, scene: Scene, result: Outcome) -> None:
+def _report(name: str, threat: ThreatModel, result: AttackResult) -> None:
     screen = console()
-    learned = f", fitted to {len(result.stage.learned)} texts" if result.stage.learned else ""
+    learned = f", fitted to {len(result.trial.learned)} texts" if result.trial.learned else ""
     screen.print(f"{name}: {len(result.recovered)} rows read{learned}")
-    victim = scene.victim
+    victim = threat.victim
     if victim is not None:
         screen.print(f"released through {victim.guarantee.describe()}")
     for figure in result.figures:
@@ -232,30 +233,30 @@ def command(
     if own is not None and own.texts is None:
         raise InputError(f"{train} holds no texts. The attacker learns from texts.")
     released = None if embeddings is None else _read(embeddings, most).vectors
-    scene = _scene(rows, released, own, made, (mechanism, epsilon, noise_ratio), embedder, seed)
+    threat = _threat(rows, released, own, made, (mechanism, epsilon, noise_ratio), embedder, seed)
     asked = {key: value for key, value in (("steps", steps), ("beam", beam)) if value is not None}
     offered = {
         "seed": seed,
-        "embedder": scene.embedder,
+        "embedder": threat.embedder,
         "concept": looked_for,
         "vocabulary": looked_for,
-        "control": control,
+        "control": False,  # measured on the same rows, for every attack alike
     }
     attacker = make_attack(attack, {**asked, **_settings(setting)}, offered)
     with progress("setting up", 100) as bar:
         result = run_attack(
-            attacker, scene, concept=looked_for, load=load, control=control, on_step=_mover(bar)
+            attacker, threat, concept=looked_for, load=load, control=control, on_step=_mover(bar)
         )
-    _report(attack, scene, result)
+    _report(attack, threat, result)
     if show:
         _show(result, rows, show, show_texts)
     if save is not None:
         result.inverter.save(save)
         console().print(f"Fitted attack: {save}", highlight=False)
-    write_json(json, _record(attack, attacker, result))
+    write_json(json, _record(attack, attacker, threat, result))
 
 
-def _scene(
+def _threat(
     rows: _Rows,
     released: Any,
     own: _Rows | None,
@@ -263,23 +264,24 @@ def _scene(
     noise: tuple[str | None, float | None, float | None],
     named: str | None,
     seed: int,
-) -> Scene:
+) -> ThreatModel:
     given = [each for each in (released, rows.vectors) if each is not None]
     encoder = _encoder(made, named, needed=not given or (own is not None and own.vectors is None))
     plain = None if made else _mechanism(*noise, given[0].shape[1] if given else encoder.dim)
-    vectors = rows.vectors
-    if (
-        released is None and made is None and plain is None
-    ):  # nobody says what these went through: they are read as they are
+    vectors, defence = rows.vectors, None
+    if made is not None:
+        defence = Defence.from_protector(made if encoder is None else replace(made, embedder=encoder))
+    elif plain is not None:
+        defence = Defence(name=plain.name, mechanism=plain, embedder=encoder)
+    elif released is None:  # nobody says what these went through: they are read as they are
         released, vectors = vectors, None
     if made is not None and rows.texts is not None and encoder is not None:
         vectors = None  # as `sfumato protect` does, texts are embedded anew
-    return Scene(
+    return ThreatModel(
         texts=rows.texts,
         vectors=vectors,
         released=released,
-        release=as_release(plain),
-        protector=made,
+        defence=defence,
         embedder=encoder,
         own_texts=None if own is None else own.texts,
         own_vectors=None if own is None else own.vectors,
@@ -287,16 +289,16 @@ def _scene(
     )
 
 
-def _record(name: str, attack: Attack, result: Outcome) -> dict[str, Any]:
+def _record(name: str, attack: Attack, threat: ThreatModel, result: AttackResult) -> dict[str, Any]:
     return {
         "attack": name,
         "reads": attack.reads,
-        "rows": result.stage.rows.tolist(),
+        "rows": result.trial.rows.tolist(),
         "recovered": result.recovered.rows,
         "scores": result.recovered.scores.tolist(),
         "figures": [figure.to_dict() for figure in result.figures],
         "control": None if result.control is None else result.control.to_dict(),
-        "fitted_to": len(result.stage.learned),
+        "fitted_to": len(result.trial.learned),
         "settings": {key: _plain(getattr(attack, key)) for key in settings_of(type(attack))},
-        "victim": None if result.stage.victim is None else result.stage.victim.guarantee.to_dict(),
+        "victim": None if threat.victim is None else threat.victim.guarantee.to_dict(),
     }

@@ -5,17 +5,15 @@ from __future__ import annotations
 import shlex
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import typer
 from rich.table import Table
 
+from sfumato.attacks.base import OnStep
 from sfumato.auditing import Audit, AuditSettings, audit
 from sfumato.auditing.gold import read_pairs, read_searches
-from sfumato.auditing.reading import Tell
-from sfumato.auditing.rows import AttackRow
 from sfumato.auditing.subject import Gold
-from sfumato.auditing.verdict import percent
 from sfumato.cli.collection import Collected, collect
 from sfumato.cli.options.audit import (
     AttackOption,
@@ -55,6 +53,7 @@ from sfumato.reference import place_name
 from sfumato.report import audit_page
 from sfumato.report.words import matched_words
 from sfumato.stores.address import parse_address
+from sfumato.trials.rows import AttackRow, percent
 
 NAME = "audit"
 EXAMPLE = (
@@ -129,7 +128,7 @@ def _concept_table(found: Audit) -> Table:
     return table
 
 
-def teller(bar: Any) -> Tell:
+def teller(bar: Any) -> OnStep:
     """Move a progress bar from 0 to 100."""
 
     def move(label: str, share: float) -> None:
@@ -138,15 +137,19 @@ def teller(bar: Any) -> Tell:
     return move
 
 
+_NOT_REPEATED = ("source", "allow_remote", "show_texts", "out", "json")
+
+
 def _command(source: Path | None, options: dict[str, Any]) -> str:
     """The command that repeats the audit, with the names of files and not where they lie."""
     words = ["sfumato", "audit", *([] if source is None else [source.name])]
+    spelled = {"store": lambda value: parse_address(value).label, "secret": place_name}
     for name, value in options.items():
-        if value is None or value is False or value == []:
+        if name in _NOT_REPEATED or value is None or value is False or value == []:
             continue
-        values = value if isinstance(value, list) else [value]
-        for each in values:
-            words += [name] if each is True else [name, each.name if isinstance(each, Path) else str(each)]
+        for each in value if isinstance(value, list) else [value]:
+            said = each.name if isinstance(each, Path) else str(spelled.get(name, str)(each))
+            words += [f"--{name.replace('_', '-')}", *([] if each is True else [said])]
     return shlex.join(words)
 
 
@@ -180,63 +183,51 @@ def command(
     json: JsonOption = None,
 ) -> None:
     """Attack released vectors, see what is still of use, judge: 0 pass or measured, 1 fail, 3 refused."""
+    options = dict(locals())
+    _refuse(source, protector, embeddings, store, secret)
+    settings = AuditSettings(
+        suite=suite,  # type: ignore[arg-type]
+        fail_above=fail_above, fail_absolute_above=fail_absolute_above, worst_case=worst_case,
+        baselines=baselines, attacks=tuple(attack or ()), rows=rows, seed=seed,
+    )  # fmt: skip
+    most = whole_number(limit, "--limit", 1, 10**9)
+    given = (
+        collect(store, source, text_field=text_field, id_column=id_column, limit=most, everything=show_texts)
+        if store is not None
+        else AuditTexts(cast(Path, source), most, show_texts, id_column)
+    )
+    gold: list[Gold] = [read_searches(searches)] if searches else []
+    gold += [read_pairs(utility)] if utility else []
+    # An audit makes no key of its own.
+    made = reference(protector, secret=secret, allow_remote=allow_remote).open() if protector else None
+    stored = given.released if isinstance(given, Collected) else given.vectors(embeddings, "--embeddings")
+    with progress("reading", 100) as bar:
+        found = audit(
+            given.texts, _concepts(concept, terms, spans), protector=made, released=stored,
+            clean=given.vectors(clean, "--clean"), embedder=embedder, spans=given.spans, gold=gold,
+            showable=given.showable, settings=settings, on_step=teller(bar),
+        )  # fmt: skip
+    _hand_over(replace(found, settings=found.settings | {"command": _command(source, options)}), out, json)
+
+
+def _refuse(
+    source: Path | None,
+    protector: Path | None,
+    embeddings: Path | None,
+    store: str | None,
+    secret: str | None,
+) -> None:
+    """Refuse options that do not go together."""
     if sum(each is not None for each in (protector, embeddings, store)) != 1:
         raise InputError("Give one of --protector DIR, --embeddings FILE and --store URL.")
     if source is None and store is None:
         raise InputError("Give the texts as IN.")
     if secret is not None and protector is None:
         raise InputError("--secret is the key of a protector. Give --protector DIR, too.")
-    settings = AuditSettings(
-        suite=suite,  # type: ignore[arg-type]
-        fail_above=fail_above,
-        fail_absolute_above=fail_absolute_above,
-        worst_case=worst_case,
-        baselines=baselines,
-        attacks=tuple(attack or ()),
-        rows=rows,
-        seed=seed,
-    )
-    limit = whole_number(limit, "--limit", 1, 10**9)
-    given: AuditTexts | Collected
-    if store is not None:
-        given = collect(
-            store, source, text_field=text_field, id_column=id_column, limit=limit, everything=show_texts
-        )
-    else:
-        assert source is not None
-        given = AuditTexts(source, limit, show_texts, id_column)
-    gold: list[Gold] = [read_searches(searches)] if searches else []
-    gold += [read_pairs(utility)] if utility else []
-    made = None
-    if protector is not None:  # an audit makes no key of its own
-        made = reference(protector, secret=secret, allow_remote=allow_remote).open()
-    with progress("reading", 100) as bar:
-        found = audit(
-            given.texts,
-            _concepts(concept, terms, spans),
-            protector=made,
-            released=given.released
-            if isinstance(given, Collected)
-            else given.vectors(embeddings, "--embeddings"),
-            clean=given.vectors(clean, "--clean"),
-            embedder=embedder,
-            spans=given.spans,
-            gold=gold,
-            showable=given.showable,
-            settings=settings,
-            on_step=teller(bar),
-        )
-    options = {
-        "--protector": protector, "--embeddings": embeddings,
-        "--store": None if store is None else parse_address(store).label, "--text-field": text_field,
-        "--id-column": id_column, "--concept": concept, "--terms": terms,
-        "--spans": spans, "--secret": None if secret is None else place_name(secret),
-        "--suite": suite, "--fail-above": fail_above,
-        "--fail-absolute-above": fail_absolute_above, "--worst-case": worst_case,
-        "--baselines": baselines, "--attack": attack, "--utility": utility, "--searches": searches,
-        "--clean": clean, "--embedder": embedder, "--rows": rows, "--limit": limit, "--seed": seed,
-    }  # fmt: skip
-    found = replace(found, settings=found.settings | {"command": _command(source, options)})
+
+
+def _hand_over(found: Audit, out: Path | None, json: Path | None) -> None:
+    """Show an audit, write what was asked for, and leave with its exit code."""
     show(found)
     if out is not None:
         write_atomic(out, audit_page(found).encode())

@@ -10,12 +10,12 @@ import typer
 
 from sfumato.attacks import ATTACKS
 from sfumato.auditing import AuditSettings, Searches, audit
-from sfumato.auditing.once import Once
 from sfumato.cli.audit import show, teller
 from sfumato.cli.output import console, make_folder, progress, write_json
 from sfumato.concepts.concept import Concept
 from sfumato.embedders import load_embedder
 from sfumato.embedders.base import Embedder
+from sfumato.embedders.remembering import RememberingEmbedder
 from sfumato.files import write_atomic
 from sfumato.learning import LearnSettings, learn
 from sfumato.numbers import whole_number
@@ -59,7 +59,7 @@ def command(
     """Make up clinic and shop records, hide the diseases in their vectors, attack, and write a report."""
     whole_number(records, "--records", 200, 100_000)
     ATTACKS.get("tokens")  # says what to install before any work is done
-    encoder = Once(load_embedder(embedder))
+    encoder = RememberingEmbedder(load_embedder(embedder))
     make_folder(out)
     screen = console()
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from sfumato.auditing.informed import informed_row
-from sfumato.auditing.rows import LeftOut
-from sfumato.auditing.target import DefenceTarget
 from sfumato.evaluation import Defence
 from sfumato.evaluation.noise_baselines import learn_mask
 from sfumato.mechanisms.base import one_blas_thread
+from sfumato.trials.questions.informed import informed_row
+from sfumato.trials.rows import LeftOut
+from sfumato.trials.target import DefenceTarget
 from sfumato_research.dppn.defences import NAMES, OnAxes, defence, kept, levels, unaware
 from sfumato_research.dppn.printed import FUNCTIONS, METHODS
 from sfumato_research.sparse.data import rig

@@ -8,7 +8,6 @@ from html import escape
 
 import numpy as np
 
-from sfumato.auditing.target import DefenceTarget
 from sfumato.concepts import Concept, build_pairs
 from sfumato.evaluation import Defence
 from sfumato.mechanisms import Identity
@@ -16,6 +15,7 @@ from sfumato.mechanisms.base import one_blas_thread
 from sfumato.metrics.leakage import named
 from sfumato.randomness import generator
 from sfumato.sensitivity import Mask, MaskLearner, MaskSettings
+from sfumato.trials.target import DefenceTarget
 from sfumato_research.analysis import top_overlap
 from sfumato_research.dppn.defences import defence, levels, unaware
 from sfumato_research.dppn.printed import SPILL

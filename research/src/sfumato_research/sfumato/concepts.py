@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from sfumato.auditing.reading import tokens
 from sfumato.concepts import Concept
 from sfumato.evaluation import Defence
 from sfumato.learning import LearnSettings, learn
@@ -16,6 +15,7 @@ from sfumato.mechanisms.base import one_blas_thread
 from sfumato.metrics import Resampling, count_leaked, count_prior, measure_leakage
 from sfumato.metrics.leakage import Hits
 from sfumato.randomness import generator
+from sfumato.trials.reading import tokens
 from sfumato_research.studies.base import Cell, Finding, Outcome, Setting, Table
 from sfumato_research.studies.bench import Bench
 from sfumato_research.studies.scenes import places_in_sts

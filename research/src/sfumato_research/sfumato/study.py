@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 
-from sfumato.auditing.control import MARGIN
-from sfumato.auditing.rows import AttackRow, LeftOut
 from sfumato.evaluation import Defence
 from sfumato.mechanisms.base import one_blas_thread
 from sfumato.metrics import Leakage, Utility
+from sfumato.trials.control import MARGIN
+from sfumato.trials.rows import AttackRow, LeftOut
 from sfumato_research.sfumato.concepts import many_concepts, what_the_floor_is
 from sfumato_research.sfumato.losses import losses
 from sfumato_research.sfumato.vectors import NAMES, vectors_alone

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from sfumato.auditing.utility import ScoredPairs, Searches
 from sfumato.concepts.concept import Concept
 from sfumato.concepts.detectors.dictionary import Dictionary
 from sfumato.concepts.lists import medical, organisations, places
 from sfumato.concepts.texts.swaps import TermSwap
 from sfumato.errors import InputError
+from sfumato.trials.utility import ScoredPairs, Searches
 from sfumato_research.studies.base import Setting
 from sfumato_research.studies.data import encoder, rows, searches, sts
 from sfumato_research.studies.rig import Gold, Rig, effort

@@ -9,23 +9,23 @@ import numpy as np
 
 from sfumato.attacks.alignment import Alignment
 from sfumato.attacks.classifier import TokenClassifier
-from sfumato.auditing.averaging import averaging_row
-from sfumato.auditing.control import works
-from sfumato.auditing.identity import linkage_row
-from sfumato.auditing.informed import informed_row
-from sfumato.auditing.material import Material, gather
-from sfumato.auditing.once import Once
-from sfumato.auditing.reading import Scale, attack, calibrate, leakage, named, tokens
-from sfumato.auditing.rows import AttackRow, LeftOut
-from sfumato.auditing.settings import SUITES, Suite
-from sfumato.auditing.target import DefenceTarget
-from sfumato.auditing.utility import Neighbours, ScoredPairs, Searches, SearchQuality, SimilarityQuality
+from sfumato.embedders.remembering import RememberingEmbedder
 from sfumato.evaluation import BASELINES, Defence, Sample
 from sfumato.learning import LearnSettings, learn
 from sfumato.mechanisms import Identity
 from sfumato.metrics import Leakage, Utility, classify, compare_means, measure_leakage
 from sfumato.metrics.leakage import Hits, count_leaked
 from sfumato.protector import NEUTRAL_COPIES, Protector
+from sfumato.trials.control import works
+from sfumato.trials.questions.averaging import averaging_row
+from sfumato.trials.questions.informed import informed_row
+from sfumato.trials.questions.linkage import linkage_row
+from sfumato.trials.reading import Calibration, attack, calibrate, leakage, named, tokens
+from sfumato.trials.rows import AttackRow, LeftOut
+from sfumato.trials.split import Split, gather
+from sfumato.trials.suite import SUITES, Suite
+from sfumato.trials.target import DefenceTarget
+from sfumato.trials.utility import Neighbours, ScoredPairs, Searches, SearchQuality, SimilarityQuality
 from sfumato.types import Vectors
 from sfumato_research.studies.base import Setting
 from sfumato_research.studies.data import encoder
@@ -45,7 +45,7 @@ def sizes(setting: Setting) -> Suite:
 class Classes:
     """How well a classifier trained on releases tells the classes of other releases."""
 
-    def __init__(self, material: Material, labels: Sequence[str]) -> None:
+    def __init__(self, material: Split, labels: Sequence[str]) -> None:
         self.labels = np.array([labels[row] for row in material.source])
         self.even = np.arange(len(self.labels)) % 2 == 0
         self.clean = self._right(material.clean)
@@ -66,9 +66,9 @@ class Bench:
     scene: Scene
     setting: Setting
     suite: Suite
-    embedder: Once
-    material: Material
-    scale: Scale
+    embedder: RememberingEmbedder
+    material: Split
+    scale: Calibration
     measures: dict[str, Neighbours | SearchQuality | SimilarityQuality | Classes]
     targets: dict[str, DefenceTarget] = field(default_factory=dict)
     blind: set[str] = field(default_factory=set)
@@ -78,7 +78,7 @@ class Bench:
     def of(cls, scene: Scene, setting: Setting, model: str) -> Bench:
         """Embed the scene's texts and run the token attack on clean ones and on ones without the concept."""
         suite = sizes(setting)
-        once = Once(encoder(setting, model))
+        once = RememberingEmbedder(encoder(setting, model))
         needed = () if setting.quick else scene.needed
         searches, pairs = _gold(scene, suite, setting)
         wanted = {row for found in searches.relevant for row in found} if searches else set()
@@ -155,7 +155,7 @@ class Bench:
         ours = defence.name == "protector"
         runs = self.suite.seeds if ours else 1
         found = attack(
-            self.scale.instrument, self.material, self.target(defence), runs, query=query,
+            self.scale.method, self.material, self.target(defence), runs, query=query,
             seed=self.setting.seed,
         )  # fmt: skip
         return leakage(self.scale, found, self.material)
@@ -185,7 +185,7 @@ class Bench:
         self._check(name, scale.control, scale.floor, material)
         return leakage(scale, found, material)
 
-    def _check(self, name: str, control: Sequence[Hits], floor: Sequence[Hits], material: Material) -> None:
+    def _check(self, name: str, control: Sequence[Hits], floor: Sequence[Hits], material: Split) -> None:
         """The audit's own rule for an attack that works."""
         if not works(control, floor, material.prior(), material.resampling()):
             self.blind.add(name)

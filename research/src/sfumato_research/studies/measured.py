@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from sfumato.auditing.settings import SUITES, Suite
 from sfumato.metrics import Leakage, Utility
+from sfumato.trials.suite import SUITES, Suite
 from sfumato_research.studies.base import Cell, Setting
 
 

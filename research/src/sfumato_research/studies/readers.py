@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sfumato.attacks.base import Embeds
-from sfumato.auditing.material import Material
 from sfumato.release import Releasing
+from sfumato.trials.split import Split
 from sfumato.types import Floats, Vectors
 
 
@@ -43,7 +43,7 @@ class Attacker:
         return 1 if self.slow else wanted
 
 
-def tokens(material: Material, *, epochs: int, copies: int, **settings: Any) -> Attacker:
+def tokens(material: Split, *, epochs: int, copies: int, **settings: Any) -> Attacker:
     """The token classifier (MLC) made as strong as can be: a network, a linear one, or both."""
 
     def fit(

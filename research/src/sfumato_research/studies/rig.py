@@ -22,12 +22,9 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.auditing.material import Material, gather
-from sfumato.auditing.once import Once
-from sfumato.auditing.target import DefenceTarget
-from sfumato.auditing.utility import ScoredPairs, Searches, chosen_searches, yardsticks
 from sfumato.concepts.concept import Concept
 from sfumato.embedders.base import Embedder
+from sfumato.embedders.remembering import RememberingEmbedder
 from sfumato.evaluation import Defence, Sample
 from sfumato.learning import LearnSettings, learn
 from sfumato.mechanisms import Laplace
@@ -37,6 +34,9 @@ from sfumato.metrics.intervals import ratio_interval
 from sfumato.metrics.leakage import pool
 from sfumato.preparing import RowSpans
 from sfumato.protector import Protector
+from sfumato.trials.split import Split, gather
+from sfumato.trials.target import DefenceTarget
+from sfumato.trials.utility import ScoredPairs, Searches, chosen_searches, utility_measures
 from sfumato.types import Rows, Vectors
 from sfumato_research.studies.base import Cell
 from sfumato_research.studies.measured import Effort, Measured, effort
@@ -81,8 +81,8 @@ class Rig:
         seed: int = 0,
     ) -> None:
         self.effort, self.seed, self.suite = effort, seed, effort.suite()
-        self.embedder = Once(embedder)
-        self.material: Material = gather(
+        self.embedder = RememberingEmbedder(embedder)
+        self.material: Split = gather(
             texts,
             concept,
             self.suite,
@@ -96,7 +96,7 @@ class Rig:
         kinds = {"pairs": gold} if isinstance(gold, ScoredPairs) else {"searches": gold}
         # None of a kind stands for clean neighbours.
         known: dict[str, Any] = {kind: value for kind, value in kinds.items() if value is not None}
-        self.yardstick = yardsticks(self.material, **known, most=effort.gold, seed=seed)[0]
+        self.yardstick = utility_measures(self.material, **known, most=effort.gold, seed=seed)[0]
         self._scales: dict[str, _Scale] = {}
 
     @cached_property

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sfumato.auditing.control import above
 from sfumato.metrics.excess import measure_leakage
 from sfumato.metrics.intervals import Interval, Resampling
 from sfumato.metrics.leakage import Hits
+from sfumato.trials.control import above
 
 Reads = Literal["terms", "text", "row"]
 Floor = Literal["removed", "chance"]
@@ -18,6 +18,12 @@ Floor = Literal["removed", "chance"]
 
 class LeftOut(Exception):
     """An attack cannot be run on this target; the audit goes on and says why."""
+
+
+def percent(value: float) -> str:
+    """A share as people write it; small ones with a digit more."""
+    number = 100 * value
+    return f"{number:.1f} %" if abs(number) < 9.95 else f"{number:.0f} %"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

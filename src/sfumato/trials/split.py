@@ -11,17 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.arrays import as_vectors
-from sfumato.auditing.once import Once
-from sfumato.auditing.settings import Suite
 from sfumato.concepts.concept import Concept
 from sfumato.concepts.detectors.labelled import Labelled
+from sfumato.concepts.texts.duplicates import enough_to_test
 from sfumato.concepts.texts.pairs import Pairs, build_pairs
+from sfumato.embedders.base import Embedder
+from sfumato.embedders.remembering import RememberingEmbedder
 from sfumato.errors import InputError
 from sfumato.metrics.intervals import Resampling
 from sfumato.metrics.leakage import Hits, count_prior
 from sfumato.metrics.similarity import pair_cosines
 from sfumato.preparing import RowSpans
 from sfumato.randomness import generator
+from sfumato.trials.suite import Suite
 from sfumato.types import Rows, Vectors
 
 TEST_SHARE = 0.4
@@ -30,10 +32,24 @@ LEAST = 20
 MOST_TERMS = 400
 _LISTED_WHOLE = 200
 _ALIKE = 0.98
+_SCATTERED = (
+    "Most texts are nearly alike, so near-duplicates stand on both sides of the cut and the "
+    "intervals are too narrow."
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Material:
+class Pool:
+    """Texts and their clean vectors, one of which may not be known."""
+
+    texts: list[str] | None
+    clean: Vectors | None
+    spans: RowSpans | None = None
+    embedder: Embedder | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Split:
     """Texts, vectors and the cut; rows count within the pool, the attacked ones are `rows[test]`."""
 
     texts: list[str]
@@ -58,7 +74,7 @@ class Material:
     """`[n, d]` the pool's own vectors."""
     removed: Vectors | None
     """`[m, d]` of the texts with the concept taken out; None where nothing embeds them."""
-    embedder: Once | None
+    embedder: RememberingEmbedder | None
     notes: tuple[str, ...] = ()
 
     @property
@@ -81,7 +97,7 @@ class Material:
         """What is sensitive in the attacker's own texts."""
         return [self.terms[position] for position in self.learn]
 
-    def sampled(self, most: int, seed: int) -> Material:
+    def sampled(self, most: int, seed: int) -> Split:
         """The same with fewer attacked texts."""
         return replace(self, test=np.sort(generator(seed).permutation(self.test)[:most]))
 
@@ -100,11 +116,11 @@ def gather(
     suite: Suite,
     *,
     spans: RowSpans | None,
-    embedder: Once | None,
+    embedder: RememberingEmbedder | None,
     clean: Any,
     needed: Collection[int],
     seed: int,
-) -> Material:
+) -> Split:
     """Choose texts, cut them in two and embed them.
 
     Args:
@@ -125,7 +141,7 @@ def gather(
     chosen = [texts[row] for row in pool]
     own_spans = None if spans is None else [spans[row] for row in pool]
     learn, test, notes = _cut(pairs, seed)
-    return Material(
+    return Split(
         texts=chosen,
         source=np.array(pool, np.intp),
         spans=own_spans,
@@ -160,16 +176,8 @@ def _pool(pairs: Pairs, needed: Collection[int], suite: Suite, seed: int) -> lis
 
 
 def _cut(pairs: Pairs, seed: int) -> tuple[Rows, Rows, tuple[str, ...]]:
-    learn, test = pairs.train, pairs.test
-    notes: tuple[str, ...] = ()
-    if len(test) < TEST_SHARE * len(pairs) / 2:
-        order = generator(seed).permutation(len(pairs))
-        cut = round(TEST_SHARE * len(pairs))
-        learn, test = np.sort(order[cut:]), np.sort(order[:cut])
-        notes = (
-            "Most texts are nearly alike, so near-duplicates stand on both sides of the cut and the "
-            "intervals are too narrow.",
-        )
+    learn, test, together = enough_to_test(pairs.train, pairs.test, TEST_SHARE, generator(seed))
+    notes = () if together else (_SCATTERED,)
     if min(len(learn), len(test)) < LEAST:
         raise InputError(
             f"At least {LEAST} texts with the concept `{pairs.concept}` have to be learned from and as many "
@@ -185,7 +193,7 @@ def _vocabulary(concept: Concept, known: Sequence[Sequence[str]]) -> Concept:
     return Concept.from_terms(concept.name, [*own, *seen])
 
 
-def _clean(texts: list[str], pool: list[int], given: Any, embedder: Once | None) -> Vectors:
+def _clean(texts: list[str], pool: list[int], given: Any, embedder: RememberingEmbedder | None) -> Vectors:
     if given is None:
         if embedder is None:
             raise InputError("Clean vectors are needed: name the encoder, or give its vectors.")

@@ -11,7 +11,7 @@ from sfumato.embedders.base import Embedder, OnBatch
 from sfumato.embedders.texts import checked_texts
 
 
-class Once:
+class RememberingEmbedder:
     """Keeps what it has embedded in memory for as long as the audit runs."""
 
     def __init__(self, embedder: Embedder, on_batch: OnBatch | None = None) -> None:

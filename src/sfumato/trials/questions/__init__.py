@@ -1,0 +1,1 @@
+"""Attackers who ask another question: the worst case, many releases, known texts, an oracle."""
