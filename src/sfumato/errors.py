@@ -14,7 +14,7 @@ SfumatoError
 Messages say what, the rule, the value found and what to do, in one line. They name rows, never contents.
 
 Two more never reach a caller: `server.http.problems.Problem` becomes an HTTP answer, and
-`auditing.rows.LeftOut` a line of the report. Warnings stand beside what they warn of:
+`trials.rows.LeftOut` a line of the report. Warnings stand beside what they warn of:
 `randomness.InsecureSeedWarning`, `protector.TextsMissingWarning`, `stores.metadata.MetadataWarning`,
 `cli.main.CommandMissingWarning` and `attacks.hf_models.UntestedVersionWarning`.
 """

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from types import MappingProxyType
 
-from sfumato.concepts import made_up
 from sfumato.concepts.detectors import lexicons, spacy
 from sfumato.concepts.detectors.addresses import Addresses
 from sfumato.concepts.detectors.dictionary import Dictionary
@@ -17,6 +16,7 @@ from sfumato.concepts.detectors.shapes import MONTHS, WEEKDAYS
 from sfumato.concepts.detectors.spacy import Spacy
 from sfumato.concepts.entry import CatalogEntry, WayToFind
 from sfumato.concepts.lists import medical, organisations, people, places
+from sfumato.concepts.texts import made_up
 from sfumato.concepts.texts.swaps import TermSwap
 from sfumato.errors import ParameterError
 
