@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from sfumato.attacks import ATTACKS
 from sfumato.attacks.base import Embeds
@@ -17,6 +17,9 @@ from sfumato.trials.running import make_attack, settings_of
 from sfumato.trials.split import Split
 from sfumato.trials.target import Target
 from sfumato.types import Vectors
+
+if TYPE_CHECKING:
+    from sfumato.attacks.reader import TokenReader
 
 Guesses = Sequence[str] | Sequence[Sequence[str]]
 """A text a row, or terms with the likeliest first."""
@@ -54,6 +57,8 @@ class Scale:
     """What it read from clean vectors, in its first run."""
     bare: Guesses | None
     """What it read where the concept had been removed."""
+    readers: list[Read]
+    """The attack fitted to clean vectors, once for each run."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,9 +68,23 @@ class Reading:
     hits: list[Hits]
     guesses: Guesses
     """Of the first release and run."""
+    readers: list[Read]
+    """The attack fitted to releases, once for each run."""
 
 
-def tokens(suite: Suite, material: Split, on_step: Tell | None = None) -> Instrument:
+@dataclass(frozen=True, slots=True, eq=False)
+class TermReader:
+    """A fitted token classifier that names its likeliest terms."""
+
+    inner: TokenReader
+    most: int
+
+    def __call__(self, released: Vectors) -> Guesses:
+        """The likeliest terms of each row."""
+        return self.inner.top(released, min(self.most, len(self.inner.vocabulary)))
+
+
+def tokens(suite: Suite, material: Split, on_step: Tell | None = None, **settings: Any) -> Instrument:
     """The token classifier: a network, a linear one and their mean; what leaks most on held-back texts."""
 
     def fit(
@@ -80,10 +99,10 @@ def tokens(suite: Suite, material: Split, on_step: Tell | None = None) -> Instru
             epochs=suite.epochs,
             control=False,  # calibrate() measures it once for all defences
             seed=seed,
+            **settings,
         )
-        reader = best_of(attack, texts, vectors, victim, on_step=on_step)
         most = max(_LISTED, max(len(terms) for terms in material.truth))
-        return lambda released: reader.top(released, min(most, len(reader.vocabulary)))
+        return TermReader(best_of(attack, texts, vectors, victim, on_step=on_step), most)
 
     return Instrument("tokens", "terms", fit)
 
@@ -124,18 +143,20 @@ def calibrate(instrument: Instrument, material: Split, seeds: int, *, query: boo
     floor: list[Hits] = []
     clean: Guesses = []
     bare: Guesses | None = None
+    readers: list[Read] = []
     for run in range(seeds):
         read = instrument.fit(texts, material.clean[material.learned], None, encoder, seed + run)
         found = read(material.clean[material.attacked])
         control.append(count_leaked(material.truth, found))
         clean = clean or found
+        readers.append(read)
         if material.removed is not None:
             # No substitutes here: another term put in and taken out again leaves the same text.
             read = instrument.fit(texts, material.removed[material.learn], None, None, seed + run)
             found = read(material.removed[material.test])
             floor.append(count_leaked(material.truth, found))
             bare = bare or found
-    return Scale(instrument, control, floor, material.prior(), clean, bare)
+    return Scale(instrument, control, floor, material.prior(), clean, bare, readers)
 
 
 def attack(
@@ -146,14 +167,16 @@ def attack(
     vectors, victim = target.learning(material.learned)
     hits: list[Hits] = []
     guesses: Guesses = []
+    readers: list[Read] = []
     for run in range(seeds):
         encoder = material.embedder if query else None
         read = instrument.fit(texts, vectors, victim, encoder, seed + run)
+        readers.append(read)
         for draw in range(target.draws if instrument.reads == "terms" else 1):
             found = read(target.documents(draw)[material.attacked])
             hits.append(count_leaked(material.truth, found))
             guesses = guesses or found
-    return Reading(hits, guesses)
+    return Reading(hits, guesses, readers)
 
 
 def leakage(scale: Scale, reading: Reading, material: Split) -> Leakage:

@@ -11,34 +11,30 @@ from sfumato.sensitivity import Mask
 from sfumato.sensitivity.analysis import rank_correlation, top_overlap
 from sfumato_research.dppn.defences import defence, levels, random_mask, unaware
 from sfumato_research.dppn.printed import OVERLAP
-from sfumato_research.sparse.data import rig
+from sfumato_research.sparse.data import comparison
 from sfumato_research.studies.base import Cell, Finding, Outcome, Picture, Setting, Table
+from sfumato_research.studies.comparison import Comparison
 from sfumato_research.studies.draw import Curve, curves
 from sfumato_research.studies.measured import Measured
-from sfumato_research.studies.rig import Rig
 from sfumato_research.whitebox import white_box_mask
 
 _TOPS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
 DETECTED = {"black": "DPPN", "white": "DPPN-Oracle", "random": "DPPN-Rand"}
 
 
-def oracle(on: Rig) -> Mask:
+def oracle(on: Comparison) -> Mask:
     """Dimensions with the largest mean gradient of the attack's loss, on the attacker's own texts."""
-    material = on.material
-    own = [material.texts[row] for row in material.learned]
-    attack = TokenClassifier(
-        vocabulary=material.vocabulary, epochs=on.effort.epochs, control=False, seed=on.seed
-    )
+    split = on.split
+    own = [split.texts[row] for row in split.learned]
+    attack = TokenClassifier(vocabulary=split.vocabulary, epochs=on.suite.epochs, control=False, seed=on.seed)
     with one_blas_thread():
-        reader = best_of(attack, own, material.clean[material.learned], None)
-        return white_box_mask(
-            reader, material.clean[material.learned], material.known, "gradient", source="public"
-        )
+        reader = best_of(attack, own, split.clean[split.learned], None)
+        return white_box_mask(reader, split.clean[split.learned], split.known, "gradient", source="public")
 
 
 def figures(setting: Setting) -> Outcome:
     """Leakage and utility over the share of dimensions, and how far the masks agree."""
-    on = rig(setting, "sts12")
+    on = comparison(setting, "sts12")
     setting.on_step("white box")
     masks = {"black": learn_mask(on.sample), "white": oracle(on), "random": random_mask(on.dim, setting.seed)}
     shares = setting.pick((0.05, 0.1, 0.2, 0.4, 0.8), (0.1, 0.2))

@@ -12,7 +12,7 @@ from sfumato.randomness import generator
 from sfumato.sensitivity import Mask
 from sfumato.types import Floats
 from sfumato_research.privemb.words import mean_cell, release
-from sfumato_research.sparse.data import rig
+from sfumato_research.sparse.data import comparison
 from sfumato_research.studies.base import Cell, Finding, Outcome, Picture, Setting, Table
 from sfumato_research.studies.draw import Curve, curves
 
@@ -87,10 +87,10 @@ def _clouds(size: int, seed: int) -> tuple[Floats, Floats, Mask]:
 
 
 def _twins(setting: Setting) -> tuple[Floats, Floats, Mask]:
-    on = rig(setting, "sts12")
-    removed = on.material.removed
+    on = comparison(setting, "sts12")
+    removed = on.split.removed
     assert removed is not None  # there is an embedder
-    clean = on.material.clean[on.material.rows].astype(np.float64)
+    clean = on.split.clean[on.split.rows].astype(np.float64)
     return clean, removed.astype(np.float64), learn_mask(on.sample)
 
 

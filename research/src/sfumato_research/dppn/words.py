@@ -16,13 +16,14 @@ from sfumato.metrics.leakage import named
 from sfumato.randomness import generator
 from sfumato.sensitivity import Mask, MaskLearner, MaskSettings
 from sfumato.sensitivity.analysis import top_overlap
-from sfumato.trials.target import DefenceTarget
+from sfumato.trials.reading import Instrument
 from sfumato_research.dppn.defences import defence, levels, unaware
 from sfumato_research.dppn.printed import SPILL
 from sfumato_research.studies.base import Cell, Finding, Outcome, Picture, Setting, Table
+from sfumato_research.studies.comparison import Comparison
+from sfumato_research.studies.corpora import Corpus
 from sfumato_research.studies.data import encoder, sts
-from sfumato_research.studies.readers import Attacker
-from sfumato_research.studies.rig import Rig, effort
+from sfumato_research.studies.measured import sizes
 
 GROUPS: Mapping[str, Sequence[str]] = {
     "weekday": "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split(),
@@ -122,12 +123,12 @@ def _spill(
     """Leakage of a hidden word, of words like it and of others, beside clean vectors."""
     every = [word for group in groups.values() for word in group]
     vocabulary = [*every, *_others(texts, every, setting.seed)]
-    sizes = effort(setting, rows=1500, others=100, epochs=15, copies=0, seeds=1, draws=2, gold=100)
-    concept = Concept.from_terms("words", vocabulary)
-    on = Rig(texts, concept, encoder(setting), sizes, seed=setting.seed)
+    suite = sizes(setting, rows=1500, pool=1600, epochs=15, copies=0, seeds=1, draws=2, searches=100)
+    words = Corpus("words", list(texts), Concept.from_terms("words", vocabulary))
+    on = Comparison(words, encoder(setting), suite, seed=setting.seed)
     ratio = levels(setting, (2,))[2]
     naive = unaware(on)
-    clean = _by_word(on, Defence(name="clean", mechanism=Identity()), on.attacker)
+    clean = _by_word(on, Defence(name="clean", mechanism=Identity()), on.tokens)
     lines: list[list[Cell | str | float | None]] = []
     findings = []
     for name, printed in SPILL.items():
@@ -136,7 +137,7 @@ def _spill(
         if not targets:
             continue
         told = {}
-        for label, attacker in (("trained on releases", on.attacker), ("unaware", naive)):
+        for label, attacker in (("trained on releases", on.tokens), ("unaware", naive)):
             parts = np.zeros((3, 2))
             before = np.zeros((3, 2))
             for target in targets:
@@ -190,18 +191,18 @@ def _others(texts: Sequence[str], known: Sequence[str], seed: int) -> list[str]:
     return [able[place] for place in generator(seed).permutation(len(able))[:_OTHERS]]
 
 
-def _by_word(on: Rig, made: Defence, attacker: Attacker) -> dict[str, tuple[float, float]]:
+def _by_word(on: Comparison, made: Defence, attacker: Instrument) -> dict[str, tuple[float, float]]:
     """For each word: how often it was named, and how often it stood in an attacked text."""
-    material = on.material
-    target = DefenceTarget(made, material, draws=on.effort.draws, seed=on.seed)
-    own = [material.texts[row] for row in material.learned]
+    split = on.split
+    target = on.target(made)
+    own = [split.texts[row] for row in split.learned]
     counts: dict[str, tuple[float, float]] = {}
     with one_blas_thread():
-        vectors, victim = target.learning(material.learned)
+        vectors, victim = target.learning(split.learned)
         read = attacker.fit(own, vectors, victim, None, on.seed)
         for draw in range(target.draws):
-            guesses = read(target.documents(draw)[material.attacked]).guesses
-            for truth, guess in zip(material.truth, guesses, strict=True):
+            guesses = read(target.documents(draw)[split.attacked])
+            for truth, guess in zip(split.truth, guesses, strict=True):
                 for parts, hit in named(truth, guess).items():
                     word = " ".join(parts)
                     found, total = counts.get(word, (0.0, 0.0))

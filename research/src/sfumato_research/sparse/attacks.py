@@ -8,27 +8,31 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.concepts.concept import Concept
-from sfumato_research.sparse.data import rig, shortened
+from sfumato.trials.reading import Instrument
+from sfumato_research.sparse.data import comparison, shortened
 from sfumato_research.sparse.printed import ATTACKS, CATEGORIES, METHODS
 from sfumato_research.sparse.tradeoff import NAMES, defence, levels
 from sfumato_research.studies.base import Cell, Finding, Outcome, Setting, Table
+from sfumato_research.studies.comparison import Comparison
+from sfumato_research.studies.corpora import Corpus
 from sfumato_research.studies.data import encoder, rows
-from sfumato_research.studies.measured import effort
-from sfumato_research.studies.readers import Attacker, written
-from sfumato_research.studies.rig import Rig
+from sfumato_research.studies.measured import sizes
+from sfumato_research.studies.writers import writer
 
 PII = {"pii_presidio": "presidio", "pii_contextual": "contextual", "pii_ai4privacy_style": "pii"}
 MEDICAL = {"pii_medical_notes": ("notes", "text"), "mtsamples": ("mtsamples", "transcription")}
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _FEWEST_WORDS, _MOST_SENTENCES = 5, 12_000
-CATEGORY_SIZES = {"rows": 180, "others": 120, "gold": 120, "epochs": 15, "copies": 3, "seeds": 1, "draws": 2}
+CATEGORY_SIZES: dict[str, int] = {
+    "rows": 180, "pool": 300, "searches": 120, "epochs": 15, "copies": 3, "seeds": 1, "draws": 2,
+}  # fmt: skip
 READ = 40
 """Attacked texts that attacks which write texts read, in a full run."""
 CONTROL = 0.1
 """How far above the floor an attack must read clean vectors, or what it reads of others says nothing."""
 
 
-def attackers(on: Rig, setting: Setting) -> dict[str, Attacker]:
+def attackers(on: Comparison, setting: Setting) -> dict[str, Instrument]:
     """The three kinds of attack under the paper's names for them."""
 
     def scratch(seed: int) -> Any:
@@ -43,16 +47,16 @@ def attackers(on: Rig, setting: Setting) -> dict[str, Attacker]:
         return ReadyMade(device=setting.device, seed=seed, likeliest=setting.pick(4, 1))
 
     return {
-        "Vec2Text": written("minilm", ready, needs_texts=False),
-        "GEIA": written("decoder", scratch),
-        "MLC": on.attacker,
+        "Vec2Text": writer("minilm", ready, needs_texts=False),
+        "GEIA": writer("decoder", scratch),
+        "MLC": on.tokens,
     }
 
 
 def table2(setting: Setting) -> Outcome:
     """Each attack on each mechanism, at the two strongest levels."""
-    whole = rig(setting, "sts12")
-    few = whole.narrowed(setting.pick(READ, 20))
+    whole = comparison(setting, "sts12")
+    few = whole.narrowed(setting.pick(READ, 20)).widened()
     ratios = levels(setting, setting.pick((5, 10), (10,)))
     lines: list[list[Cell | str]] = []
     lower: list[float] = []
@@ -78,7 +82,7 @@ def table2(setting: Setting) -> Outcome:
     columns = ["attack", "clean", "floor"]
     columns += [f"{NAMES[method]}, ε {epsilon}" for epsilon in ratios for method in METHODS]
     note = (
-        f"STS12. Attacks that write texts read {len(few.material.test)} of them. The decoder learns from "
+        f"STS12. Attacks that write texts read {len(few.split.test)} of them. The decoder learns from "
         "nothing, on the texts that are not attacked; the ready-made reader is told the noise ratio (to 1.3) "
         "and does not practise on releases, which the printed one does."
     )
@@ -126,13 +130,8 @@ def table3(setting: Setting) -> Outcome:
     for source, category in wanted:
         setting.on_step(f"{source}, {category}")
         printed = [value / 100 for value in CATEGORIES[source, category]]
-        on = Rig(
-            sources[source],
-            Concept.named(category),
-            embedder,
-            effort(setting, **CATEGORY_SIZES),
-            seed=setting.seed,
-        )
+        corpus = Corpus(category, sources[source], Concept.named(category))
+        on = Comparison(corpus, embedder, sizes(setting, **CATEGORY_SIZES), seed=setting.seed)
         found = [on.measure(defence(on, method, ratio)) for method in METHODS]
         ours = on.measure(on.ours())
         gaps.append(found[2].leakage.released - found[0].leakage.released)
@@ -144,7 +143,7 @@ def table3(setting: Setting) -> Outcome:
                 Cell(ours.leakage.floor),
                 *(each.leaked(value) for each, value in zip(found, printed[1:], strict=True)),
                 ours.leaked(),
-                len(on.material.test),
+                len(on.split.test),
             ]
         )
     less = sum(gap < 0 for gap in gaps)

@@ -8,31 +8,31 @@ from sfumato.attacks.classifier import TokenClassifier
 from sfumato.concepts.pairs import build_pairs
 from sfumato.sensitivity import Mask
 from sfumato.sensitivity.learned import LearnedMask, MaskSettings, Penalty
-from sfumato_research.sparse.data import rig
+from sfumato_research.sparse.data import comparison
 from sfumato_research.sparse.printed import LAMBDAS, METHODS, TRADE_OFF, WHITE_BOX
 from sfumato_research.sparse.tradeoff import NAMES, clearly_below, defence, levels, measured
 from sfumato_research.studies.base import Cell, Finding, Outcome, Setting, Table
+from sfumato_research.studies.comparison import Comparison
 from sfumato_research.studies.measured import Measured
-from sfumato_research.studies.rig import Rig
 from sfumato_research.whitebox import white_box_mask
 
 SETS = ("sts12", "fiqa")
 
 
-def white_box(on: Rig) -> Mask:
+def white_box(on: Comparison) -> Mask:
     """The dimensions that an attacker trained on clean vectors reads the concept from."""
-    material = on.material
-    texts = [material.texts[row] for row in material.learned]
-    vectors = material.clean[material.learned]
+    split = on.split
+    texts = [split.texts[row] for row in split.learned]
+    vectors = split.clean[split.learned]
     attack = TokenClassifier(
-        vocabulary=material.vocabulary,
+        vocabulary=split.vocabulary,
         embedder=on.embedder,
-        copies=on.effort.copies,
-        epochs=on.effort.epochs,
+        copies=on.suite.copies,
+        epochs=on.suite.epochs,
         seed=on.seed,
     )
     reader = attack.fit(texts, vectors)
-    return white_box_mask(reader, vectors, material.known, source="public", name=material.concept.name)
+    return white_box_mask(reader, vectors, split.known, source="public", name=split.concept.name)
 
 
 def table4(setting: Setting) -> Outcome:
@@ -40,7 +40,7 @@ def table4(setting: Setting) -> Outcome:
     ratios = levels(setting, setting.pick((5, 10, 20), (10,)))
     tables, better, close = [], [], []
     for name in SETS[: setting.pick(2, 1)]:
-        on = rig(setting, name)
+        on = comparison(setting, name)
         mask = white_box(on)
         rows: list[list[Cell | str | int | None]] = []
         for epsilon, ratio in ratios.items():
@@ -88,7 +88,7 @@ def table4(setting: Setting) -> Outcome:
 
 
 @lru_cache(maxsize=4)
-def _twins(on: Rig) -> tuple[object, object]:
+def _twins(on: Comparison) -> tuple[object, object]:
     sample = on.sample
     pairs = build_pairs(
         sample.texts, sample.concept, spans=sample.spans, kinds=("removal",), limit=4000, seed=on.seed
@@ -96,13 +96,13 @@ def _twins(on: Rig) -> tuple[object, object]:
     return sample.vectors[list(pairs.rows)], on.embedder.embed(pairs.minus)
 
 
-def learn_with(on: Rig, weight: float, penalty: Penalty = "sum") -> LearnedMask:
+def learn_with(on: Comparison, weight: float, penalty: Penalty = "sum") -> LearnedMask:
     """The mask at another lambda, with the penalty's sum over dimensions or their mean."""
     from sfumato.sensitivity.learner import MaskLearner
 
     settings = MaskSettings(penalty_weight=weight, penalty=penalty, seed=on.seed)
     plus, minus = _twins(on)
-    return MaskLearner(settings).fit(plus, minus, name=on.material.concept.name, source="public")
+    return MaskLearner(settings).fit(plus, minus, name=on.split.concept.name, source="public")
 
 
 def table10(setting: Setting) -> Outcome:
@@ -110,7 +110,7 @@ def table10(setting: Setting) -> Outcome:
     ratio = levels(setting, (10,))[10]
     tables, drops, printed = [], [], []
     for name in SETS[: setting.pick(2, 1)]:
-        on = rig(setting, name)
+        on = comparison(setting, name)
         rows: list[list[Cell | str]] = []
         leaks: dict[float, float] = {}
         for weight in list(LAMBDAS[name])[:: setting.pick(1, 2)]:
@@ -140,7 +140,7 @@ def table10(setting: Setting) -> Outcome:
 
 
 def _at_lambda(
-    setting: Setting, on: Rig, name: str, weight: float, ratio: float, penalty: Penalty = "sum"
+    setting: Setting, on: Comparison, name: str, weight: float, ratio: float, penalty: Penalty = "sum"
 ) -> tuple[float | None, list[Cell | str]]:
     """Leakage, unless no gate is open, and the row of a table."""
     setting.on_step(f"{name}, lambda {weight:g}, {penalty}")

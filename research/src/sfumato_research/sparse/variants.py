@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sfumato.evaluation.text_baselines import NearestTerm, RandomWord, Removal
 from sfumato.metrics import tradeoff_rate
-from sfumato_research.sparse.data import rig
+from sfumato_research.sparse.data import comparison
 from sfumato_research.sparse.printed import ENCODERS, METHODS, REWRITING, TRADE_OFF
 from sfumato_research.sparse.tradeoff import NAMES, levels, measured
 from sfumato_research.studies.base import Cell, Finding, Outcome, Setting, Table
@@ -33,7 +33,7 @@ def table8(setting: Setting) -> Outcome:
     rows: list[list[Cell | str]] = []
     gaps = []
     for model in encoders():
-        on = rig(setting, "sts12", model)
+        on = comparison(setting, "sts12", model)
         ratio = levels(setting, (10,), model)[10]
         found = {"unprotected": on.clean()}
         for method in METHODS:
@@ -68,7 +68,7 @@ def table9(setting: Setting) -> Outcome:
     ratio = levels(setting, (20,))[20]
     tables, findings = [], []
     for name in ("sts12", "fiqa")[: setting.pick(2, 1)]:
-        on = rig(setting, name)
+        on = comparison(setting, name)
         clean = on.clean()
         found: dict[str, Measured] = {}
         kinds = {

@@ -24,7 +24,7 @@ from sfumato.metrics.leakage import named, words
 from sfumato.randomness import generator
 from sfumato.sensitivity import Mask
 from sfumato.sensitivity.analysis import top_and_tail
-from sfumato_research.sparse.data import CASED, rig
+from sfumato_research.sparse.data import CASED, comparison
 from sfumato_research.sparse.printed import P_VALUE, SPILL, TOP_SENSITIVITY
 from sfumato_research.sparse.tradeoff import levels
 from sfumato_research.studies.base import Cell, Finding, Outcome, Picture, Setting, Table
@@ -250,10 +250,10 @@ def _reacting(setting: Setting) -> tuple[Picture, Finding]:
     """Ranked as the paper does, by what is then compared, and by a mask learned from other texts."""
     from sfumato.evaluation.noise_baselines import learn_mask
 
-    on = rig(setting, "sts12")
-    material = on.material
-    assert material.removed is not None
-    plus, minus = material.clean[material.attacked], material.removed[material.test]
+    on = comparison(setting, "sts12")
+    split = on.split
+    assert split.removed is not None
+    plus, minus = split.clean[split.attacked], split.removed[split.test]
     mask = learn_mask(on.sample)
     own, fair = top_and_tail(plus, minus), top_and_tail(plus, minus, mask=mask)
     lines = []

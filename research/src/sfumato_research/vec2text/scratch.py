@@ -13,8 +13,8 @@ from sfumato.mechanisms import Gaussian
 from sfumato.metrics import Hits, count_leaked
 from sfumato.metrics.intervals import ratio_interval
 from sfumato_research.studies.base import Cell, Entry, Finding, Outcome, Setting, Table
+from sfumato_research.studies.corpora import places_in_sts
 from sfumato_research.studies.data import encoder, rows
-from sfumato_research.studies.scenes import places_in_sts
 from sfumato_research.vec2text.more import GREEDY
 from sfumato_research.vec2text.texts import Readers, figures, held_back, noisy, shortened
 
@@ -77,21 +77,21 @@ def _own_sentences(setting: Setting, count: int) -> list[str]:
 
 def from_scratch(setting: Setting) -> Outcome:
     """A decoder trained from nothing on 20,000 sentences, beside the token classifier and the ready-made."""
-    scene = places_in_sts(setting.data)
+    corpus = places_in_sts(setting.data)
     embedder = encoder(setting)
     copies = setting.pick(8, 1)
     pairs = build_pairs(
-        scene.texts, scene.concept, kinds=("removal", "substitution"), copies=copies, test_share=0.4, seed=1,
-        limit=setting.pick(4000, 200),
+        corpus.texts, corpus.concept, kinds=("removal", "substitution"), copies=copies, test_share=0.4,
+        seed=1, limit=setting.pick(4000, 200),
     )  # fmt: skip
     tested = [pairs.rows[position] for position in pairs.test][: setting.pick(1000, 40)]
     attacked, truth = (
-        [scene.texts[row] for row in tested],
+        [corpus.texts[row] for row in tested],
         [pairs.terms[at] for at in pairs.test][: len(tested)],
     )
     held = {pairs.rows[position] for position in pairs.test}
     made = [pairs.substitutes[at + copy * len(pairs)] for copy in range(copies) for at in pairs.train]
-    own = [text for row, text in enumerate(scene.texts) if row not in held]
+    own = [text for row, text in enumerate(corpus.texts) if row not in held]
     texts = [*own[: setting.pick(len(own), 300)], *made][: setting.pick(20_000, 500)]
     setting.on_step("embedding")
     vectors, unseen = embedder.embed(texts), embedder.embed(attacked)
@@ -102,7 +102,7 @@ def from_scratch(setting: Setting) -> Outcome:
     setting.on_step("the token classifier")
     started = monotonic(), process_time()
     classifier = best_of(
-        TokenClassifier(vocabulary=scene.concept, epochs=setting.pick(40, 5), seed=setting.seed),
+        TokenClassifier(vocabulary=corpus.concept, epochs=setting.pick(40, 5), seed=setting.seed),
         texts,
         vectors,
     )
