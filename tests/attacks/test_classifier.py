@@ -9,9 +9,9 @@ import pytest
 
 from sfumato.attacks.base import fresh_releases
 from sfumato.attacks.classifier import LINEAR, TokenClassifier, best_of
-from sfumato.attacks.lesson import split_texts
 from sfumato.attacks.perceptron import Perceptron
 from sfumato.attacks.reader import TokenReader, platt
+from sfumato.attacks.training_set import split_texts
 from sfumato.embedders import Fake
 from sfumato.errors import ArtifactError, InputError, ParameterError, VectorError
 from sfumato.mechanisms import Gaussian, Laplace, Projection

@@ -17,7 +17,7 @@ from sfumato.mechanisms import Laplace
 from sfumato.protector import Protector
 from sfumato.release import as_release
 from sfumato.trials.running import figures_of, inverter_of, make_attack, run_attack
-from sfumato.trials.threat import Scene, stage
+from sfumato.trials.threat import ThreatModel, set_up
 from tests.test_protector import PLACE, sentences
 
 FAKE = Fake(dim=96)
@@ -70,51 +70,51 @@ def test_figures_of_texts_terms_and_rows():
 
 
 def test_halves_do_not_meet_and_the_victims_noise_is_not_the_attackers():
-    scene = Scene(texts=TEXTS, release=as_release(Laplace(epsilon=200.0)), embedder=FAKE)
-    ready = stage(scene, QUICK)
+    threat = ThreatModel(texts=TEXTS, release=as_release(Laplace(epsilon=200.0)), embedder=FAKE)
+    ready = set_up(threat, QUICK)
     assert len(ready.rows) == pytest.approx(120, abs=30) and ready.learned_clean
     assert not {TEXTS[row] for row in ready.rows} & set(ready.learned)
     clean = FAKE.embed([TEXTS[row] for row in ready.rows])
     assert not np.array_equal(ready.attacked, clean)
-    assert np.array_equal(ready.attacked, stage(scene, QUICK).attacked)
-    known = stage(scene, Linkage())
+    assert np.array_equal(ready.attacked, set_up(threat, QUICK).attacked)
+    known = set_up(threat, Linkage())
     assert known.learned == TEXTS and len(known.rows) == len(TEXTS)
 
 
 def test_neutral_texts_are_learned_from_and_the_control_is_taken_on_clean_ones():
     protector = Protector(Laplace(epsilon=500.0), FAKE, (PLACE,), neutral=3)
-    scene = Scene(texts=TEXTS, protector=protector, embedder=FAKE)
-    ready = stage(scene, QUICK)
+    threat = ThreatModel(texts=TEXTS, protector=protector, embedder=FAKE)
+    ready = set_up(threat, QUICK)
     assert not ready.learned_clean
     assert np.array_equal(ready.learned_vectors, protector.prepare(ready.learned).vectors)
-    done = run_attack(QUICK, scene, concept=PLACE)
+    done = run_attack(QUICK, threat, concept=PLACE)
     assert done.figures[0].value < 0.4 and done.control.value > 0.8
     assert done.control.count == done.figures[0].count
-    assert run_attack(QUICK, scene, concept=PLACE, control=False).control is None
+    assert run_attack(QUICK, threat, concept=PLACE, control=False).control is None
 
 
 def test_somebodys_releases_are_leaked_pairs_or_read_with_texts_of_ones_own():
     clean = FAKE.embed(TEXTS)
-    leaked = stage(Scene(texts=TEXTS, released=clean), QUICK)
+    leaked = set_up(ThreatModel(texts=TEXTS, released=clean), QUICK)
     assert leaked.victim is None and not leaked.learned_clean
-    assert run_attack(QUICK, Scene(texts=TEXTS, released=clean), concept=PLACE).control is None
-    known = run_attack(QUICK, Scene(texts=TEXTS, released=clean, embedder=FAKE), concept=PLACE)
+    assert run_attack(QUICK, ThreatModel(texts=TEXTS, released=clean), concept=PLACE).control is None
+    known = run_attack(QUICK, ThreatModel(texts=TEXTS, released=clean, embedder=FAKE), concept=PLACE)
     assert known.control.value > 0.8
-    own = Scene(released=clean[200:], own_texts=TEXTS[:200], own_vectors=clean[:200])
+    own = ThreatModel(released=clean[200:], own_texts=TEXTS[:200], own_vectors=clean[:200])
     done = run_attack(QUICK, own)
     assert len(done.recovered) == len(TEXTS) - 200 and not done.figures and done.control is not None
 
 
 @pytest.mark.parametrize(
-    ("scene", "message"),
+    ("threat", "message"),
     [
-        (Scene(), "nothing to attack"),
-        (Scene(texts=TEXTS), "--embedder"),
-        (Scene(vectors=np.ones((3, 4)) / 2), "--train"),
-        (Scene(texts=TEXTS[:2], released=np.ones((3, 4))), "one text a vector"),
+        (ThreatModel(), "nothing to attack"),
+        (ThreatModel(texts=TEXTS), "--embedder"),
+        (ThreatModel(vectors=np.ones((3, 4)) / 2), "--train"),
+        (ThreatModel(texts=TEXTS[:2], released=np.ones((3, 4))), "one text a vector"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_scenes_that_do_not_work_say_why(scene, message):
+def test_scenes_that_do_not_work_say_why(threat, message):
     with pytest.raises(InputError, match=message):
-        stage(scene, QUICK)
+        set_up(threat, QUICK)

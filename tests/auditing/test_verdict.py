@@ -5,13 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sfumato.auditing.settings import SUITES, AuditSettings
-from sfumato.auditing.verdict import Limits, decide, percent
+from sfumato.auditing.settings import AuditSettings
+from sfumato.auditing.verdict import Limits, decide
 from sfumato.errors import ParameterError
 from sfumato.metrics.intervals import Resampling
 from sfumato.metrics.leakage import Hits
 from sfumato.trials.control import gap, works
 from sfumato.trials.rivals import matched
+from sfumato.trials.rows import percent
+from sfumato.trials.suite import SUITES
 from tests.auditing.made import informed, made_audit, row
 from tests.auditing.schema import problems
 

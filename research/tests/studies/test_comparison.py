@@ -12,7 +12,7 @@ from sfumato.errors import InputError
 from sfumato.evaluation import Defence
 from sfumato.mechanisms import Laplace
 from sfumato.randomness import generator
-from sfumato.trials.reading import Instrument
+from sfumato.trials.reading import AttackMethod
 from sfumato.trials.utility import ScoredPairs, Searches
 from sfumato_research.studies.base import Setting
 from sfumato_research.studies.comparison import Comparison
@@ -93,7 +93,7 @@ def test_a_slow_attacker_runs_once_on_fewer_texts_and_learns_from_all_others(on)
         return lambda released: ["nothing at all"] * len(released)
 
     few = on.narrowed(10).widened()
-    found = few.measure(Defence(name="none"), Instrument("silent", "text", fit))
+    found = few.measure(Defence(name="none"), AttackMethod("silent", "text", fit))
     assert found.leakage.rows == 10
     assert found.leakage.released == 0.0
     assert found.confidence.value is None

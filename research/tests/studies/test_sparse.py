@@ -12,7 +12,7 @@ import pytest
 from sfumato.embedders import Fake
 from sfumato.errors import InputError
 from sfumato.randomness import generator
-from sfumato.trials.reading import Instrument
+from sfumato.trials.reading import AttackMethod
 from sfumato_research.sparse import attacks as sparse_attacks
 from sfumato_research.sparse import cases as sparse_cases
 from sfumato_research.sparse import data as sparse_data
@@ -154,7 +154,7 @@ def test_every_attack_gets_its_line(setting, results, monkeypatch):
         def fit(texts, vectors, victim, embedder, seed):
             return lambda released: ["London and Paris"] * len(released)
 
-        return {"Vec2Text": Instrument("writer", "text", fit), "MLC": on.tokens}
+        return {"Vec2Text": AttackMethod("writer", "text", fit), "MLC": on.tokens}
 
     monkeypatch.setattr(sparse_attacks, "attackers", silent)
     table = _run(setting, results, "table2")["table2"]["tables"][0]

@@ -27,7 +27,7 @@ from sfumato.attacks.base import Attack, Control, Embeds, Inverter, OnStep, Reco
 from sfumato.attacks.hf_library import Library, unit
 from sfumato.attacks.leastsquares import (
     RIDGES,
-    LeftOut,
+    LeaveOneOut,
     LinearMap,
     covariance_of,
     crossed_errors,
@@ -146,7 +146,7 @@ class Alignment(Attack):
         if self.method == "procrustes":
             errors = crossed_errors(fit_procrustes, own, expected)
         else:
-            trial = LeftOut(own, expected, centre=self.centre)
+            trial = LeaveOneOut(own, expected, centre=self.centre)
             errors = trial.errors(trial.best() if self.ridge is None else max(self.ridge, RIDGES[0]))
         around = covariance_of(errors)
         return Library(corpus, back(known), around if spread is None else around + spread)

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from sfumato.attacks.generate import Specials, Written, steady_attention
-from sfumato.attacks.layers import Memory
+from sfumato.attacks.layers import KeyValueCache
 from sfumato.attacks.network import Network
 
 NEVER = float("-inf")
@@ -32,7 +32,7 @@ def likeliest(
 
 
 def _follow(
-    network: Network, specials: Specials, memories: list[Memory], told: Tensor, width: int
+    network: Network, specials: Specials, memories: list[KeyValueCache], told: Tensor, width: int
 ) -> Written:
     count, longest, device = len(told), network.sizes.longest, told.device
     out = torch.full((count, width, longest + 2), specials.pad, device=device)

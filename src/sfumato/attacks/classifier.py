@@ -13,9 +13,9 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 
 from sfumato.attacks.base import Attack, Embeds, OnStep, checked, entrance_of
-from sfumato.attacks.lesson import Job, Lesson, split_texts, train_all
 from sfumato.attacks.perceptron import Inputs, Schedule
 from sfumato.attacks.reader import TokenReader
+from sfumato.attacks.training_set import TrainingRun, TrainingSet, split_texts, train_all
 from sfumato.attacks.vocabulary import Vocabulary
 from sfumato.concepts.concept import Concept
 from sfumato.errors import InputError, ParameterError
@@ -98,18 +98,18 @@ class TokenClassifier(Attack):
         on_step: OnStep | None = None,
     ) -> TokenReader:
         """Train on fresh releases of the vectors; see `Attack.fit`."""
-        lesson = self._lesson(texts, vectors, mechanism, on_step)
-        return _fit([self], lesson, on_step)[0]
+        training = self._training_set(texts, vectors, mechanism, on_step)
+        return _fit([self], training, on_step)[0]
 
-    def _jobs(self, lesson: Lesson) -> list[Job]:
-        automatic: Inputs = "scaled" if lesson.release is None else "white"
+    def _runs(self, training: TrainingSet) -> list[TrainingRun]:
+        automatic: Inputs = "scaled" if training.release is None else "white"
         inputs = automatic if self.inputs == "auto" else self.inputs
         schedule = Schedule(self.hidden, self.epochs, self.batch, self.dropout, self.weight_decay, inputs)
-        return [Job(lesson, schedule, self.seed + member) for member in range(self.members)]
+        return [TrainingRun(training, schedule, self.seed + member) for member in range(self.members)]
 
-    def _lesson(
+    def _training_set(
         self, texts: Sequence[str], vectors: Any, mechanism: Releasing | None, on_step: OnStep | None
-    ) -> Lesson:
+    ) -> TrainingSet:
         known, clean = self._checked(texts, vectors)
         if len(known) < _SMALLEST:
             raise InputError(f"The classifier needs at least {_SMALLEST} texts. Found {len(known)}.")
@@ -133,7 +133,7 @@ class TokenClassifier(Attack):
                 rows = _joined(rows, np.asarray(encoder.embed(made), np.float32))
                 labels = np.concatenate([labels, vocabulary.table(vocabulary.find(made))])
         tested = clean[keep] if self.device is None else clean[keep].cpu().numpy()
-        return Lesson(vocabulary, rows, labels, tested, held[keep], as_release(mechanism), self.seed)
+        return TrainingSet(vocabulary, rows, labels, tested, held[keep], as_release(mechanism), self.seed)
 
     def _checked(self, texts: Sequence[str], vectors: Any) -> tuple[list[str], Any]:
         if self.device is None:
@@ -174,10 +174,10 @@ def best_of(
 
     Its `tried` holds the leakage of each there.
     """
-    lesson = attack._lesson(texts, vectors, mechanism, on_step)
-    network, straight = _fit([attack, replace(attack, **LINEAR)], lesson, on_step)
+    training = attack._training_set(texts, vectors, mechanism, on_step)
+    network, straight = _fit([attack, replace(attack, **LINEAR)], training, on_step)
     readers = {
-        "both": lesson.reader([*network.members, *straight.members]),
+        "both": training.reader([*network.members, *straight.members]),
         "network": network,
         "linear": straight,
     }
@@ -187,17 +187,19 @@ def best_of(
     return best
 
 
-def _fit(attacks: Sequence[TokenClassifier], lesson: Lesson, on_step: OnStep | None) -> list[TokenReader]:
-    """Fit several classifiers to one lesson, and the first of them to clean vectors where there is noise.
+def _fit(
+    attacks: Sequence[TokenClassifier], training: TrainingSet, on_step: OnStep | None
+) -> list[TokenReader]:
+    """Fit several classifiers to one training set, and the first one to clean vectors where there is noise.
 
     Fitted to noise a classifier may read clean vectors badly, so that is the control of all.
     """
-    jobs = [attack._jobs(lesson) for attack in attacks]
-    clean = lesson.without_noise() if lesson.release is not None and attacks[0].control else None
-    extra = [] if clean is None else attacks[0]._jobs(clean)
-    trained = iter(train_all([*(job for each in jobs for job in each), *extra], on_step))
-    readers = [lesson.reader([next(trained) for _ in each]) for each in jobs]
-    if lesson.release is not None:
+    runs = [attack._runs(training) for attack in attacks]
+    clean = training.without_noise() if training.release is not None and attacks[0].control else None
+    extra = [] if clean is None else attacks[0]._runs(clean)
+    trained = iter(train_all([*(run for each in runs for run in each), *extra], on_step))
+    readers = [training.reader([next(trained) for _ in each]) for each in runs]
+    if training.release is not None:
         control = None if clean is None else clean.reader(list(trained)).control
         for reader in readers:
             reader.control = control

@@ -17,9 +17,9 @@ from sfumato.attacks.hf_training import seeded
 from sfumato.attacks.placed import rows_on
 from sfumato.attacks.search import Search
 from sfumato.attacks.textreader import TextReader, unit
-from sfumato.attacks.training import Batch
+from sfumato.attacks.training import TextBatch
 from sfumato.attacks.wordpieces import Tokens, Wordpieces
-from sfumato.attacks.writing import Batches, Pupil, by_length
+from sfumato.attacks.writing import Batches, WriterTraining, by_length
 from sfumato.devices import chosen_device
 from sfumato.embedders import load_embedder
 from sfumato.errors import InputError
@@ -96,23 +96,23 @@ class Corrector(Decoder):
         device = chosen_device(self.device)
         with seeded(self.seed, device):
             every = rows_on(clean[training], device)
-            pupil = self.pupil(pieces, tokens[own], clean[training[own]])
-            reader = TextReader(pupil.network, pieces, embedder=encoder, search=self.search, seed=self.seed)
+            writer = self.writer(pieces, tokens[own], clean[training[own]])
+            reader = TextReader(writer.network, pieces, embedder=encoder, search=self.search, seed=self.seed)
 
-            def lesson(release: Callable[[Vectors], Vectors], often: float, what: str) -> None:
-                base = pupil.texts(tokens[own], lambda: release(every[own]), pieces.pad)
-                pupil.teach(base, often * self.epochs, random, f"{what}: writing", on_step)
+            def train(release: Callable[[Vectors], Vectors], often: float, what: str) -> None:
+                base = writer.texts(tokens[own], lambda: release(every[own]), pieces.pad)
+                writer.train(base, often * self.epochs, random, f"{what}: writing", on_step)
                 if self.steps:
-                    both = self._both(pupil, reader, base, tokens, lambda: release(every))
-                    pupil.teach(both, often * self.corrections, random, f"{what}: correcting", on_step)
+                    both = self._both(writer, reader, base, tokens, lambda: release(every))
+                    writer.train(both, often * self.corrections, random, f"{what}: correcting", on_step)
 
-            lesson(lambda rows: rows, 1.0, "clean vectors")
+            train(lambda rows: rows, 1.0, "clean vectors")
             reader.measure([known[row] for row in test], clean[test], _CONTROL_ROWS)
             release = as_release(mechanism)
             if release is not None:
                 self._refuse_other_dimension(release, clean)
                 reader.release, reader.embedder = release, entrance
-                lesson(release.fresh(self.seed), 0.5, "releases")
+                train(release.fresh(self.seed), 0.5, "releases")
         return reader
 
     def _refuse_other_dimension(self, release: Release, clean: Vectors) -> None:
@@ -124,24 +124,29 @@ class Corrector(Decoder):
             )
 
     def _both(
-        self, pupil: Pupil, reader: TextReader, base: Batches, tokens: Tokens, release: Callable[[], Vectors]
+        self,
+        writer: WriterTraining,
+        reader: TextReader,
+        base: Batches,
+        tokens: Tokens,
+        release: Callable[[], Vectors],
     ) -> Batches:
         """Epochs of corrections, with some of plain writing in between so that it is not forgotten."""
 
-        def epoch(random: np.random.Generator) -> Iterator[Batch]:
+        def epoch(random: np.random.Generator) -> Iterator[TextBatch]:
             vectors = unit(release())
-            guesses, hypotheses = self._hypotheses(pupil, reader, vectors)
+            guesses, hypotheses = self._hypotheses(writer, reader, vectors)
             lengths = (tokens != reader.pieces.pad).sum(1)
             corrections = []
             for rows in by_length(lengths, self.batch, random):
                 wide = int((hypotheses[rows] != reader.pieces.pad).sum(1).max())
                 corrections.append(
-                    Batch(
-                        pupil.tensor(vectors[rows]),
-                        pupil.tensor(tokens[rows, : int(lengths[rows].max())]),
-                        torch.zeros(len(rows), device=pupil.device),
-                        pupil.tensor(guesses[rows]),
-                        pupil.tensor(hypotheses[rows, :wide]),
+                    TextBatch(
+                        writer.tensor(vectors[rows]),
+                        writer.tensor(tokens[rows, : int(lengths[rows].max())]),
+                        torch.zeros(len(rows), device=writer.device),
+                        writer.tensor(guesses[rows]),
+                        writer.tensor(hypotheses[rows, :wide]),
                     )
                 )
             plain = list(base(random))[: len(corrections) // 3]
@@ -152,12 +157,14 @@ class Corrector(Decoder):
 
         return epoch
 
-    def _hypotheses(self, pupil: Pupil, reader: TextReader, vectors: Vectors) -> tuple[Vectors, Tokens]:
+    def _hypotheses(
+        self, writer: WriterTraining, reader: TextReader, vectors: Vectors
+    ) -> tuple[Vectors, Tokens]:
         """What the network writes now, at several temperatures, and the vectors of that."""
         found = []
         for number, start in enumerate(range(0, len(vectors), _CHUNK)):
-            part = pupil.tensor(vectors[start : start + _CHUNK])
+            part = writer.tensor(vectors[start : start + _CHUNK])
             heat = _HEATS[number % len(_HEATS)]
-            found.append(write(pupil.network, reader.specials, part, temperatures=(heat,)).tokens)
+            found.append(write(writer.network, reader.specials, part, temperatures=(heat,)).tokens)
         tokens = torch.cat(found)
         return reader.encode(tokens).cpu().numpy(), tokens.cpu().numpy()

@@ -16,7 +16,7 @@ from sfumato.attacks.placed import rows_on
 from sfumato.attacks.textreader import TextReader
 from sfumato.attacks.training import Trainer
 from sfumato.attacks.wordpieces import SPECIAL, Tokens, Wordpieces
-from sfumato.attacks.writing import Pupil, start_bag
+from sfumato.attacks.writing import WriterTraining, start_bag
 from sfumato.devices import chosen_device
 from sfumato.errors import InputError
 from sfumato.numbers import finite_number, whole_number
@@ -95,21 +95,21 @@ class Decoder(Attack):
         with seeded(self.seed, device):
             start = clean[training] if same else release(clean[training])
             rows = rows_on(clean[training], device)
-            pupil = self.pupil(pieces, tokens, start)
-            reader = TextReader(pupil.network, pieces, seed=self.seed)
+            writer = self.writer(pieces, tokens, start)
+            reader = TextReader(writer.network, pieces, seed=self.seed)
             if same:
-                epochs = pupil.texts(tokens, lambda: rows, pieces.pad)
-                pupil.teach(epochs, self.epochs, random, "learning to write", on_step)
+                epochs = writer.texts(tokens, lambda: rows, pieces.pad)
+                writer.train(epochs, self.epochs, random, "learning to write", on_step)
                 reader.measure([known[row] for row in test], clean[test])
             # Where there is no noise too: an attack and its control have to be trained as long as each other.
-            noised = pupil.texts(tokens, lambda: release(rows), pieces.pad)
+            noised = writer.texts(tokens, lambda: release(rows), pieces.pad)
             often = self.epochs / 2 if same else self.epochs
-            pupil.teach(noised, often, random, "learning the noise", on_step)
+            writer.train(noised, often, random, "learning the noise", on_step)
             if mechanism is None:
                 reader.measure([known[row] for row in test], clean[test])
         return reader
 
-    def pupil(self, pieces: Wordpieces, tokens: Tokens, vectors: Vectors) -> Pupil:
+    def writer(self, pieces: Wordpieces, tokens: Tokens, vectors: Vectors) -> WriterTraining:
         """A network for these wordpieces and vectors, ready to learn."""
         sizes = Sizes(
             vectors.shape[1],
@@ -127,4 +127,6 @@ class Decoder(Attack):
         start_bag(network, tokens, np.asarray(vectors, np.float32), len(SPECIAL), pieces.end)
         network.to(chosen_device(self.device))
         fast = torch.cuda.is_available() and self.width >= 512
-        return Pupil(network, Trainer(network, rate=self.rate, pad=pieces.pad, fast=fast), self.batch)
+        return WriterTraining(
+            network, Trainer(network, rate=self.rate, pad=pieces.pad, fast=fast), self.batch
+        )

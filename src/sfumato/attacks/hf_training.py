@@ -22,7 +22,7 @@ Loss = Callable[[NDArray[np.intp]], Tensor]
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
+class FineTuning:
     """How long and how fast to train.
 
     Args:
@@ -42,7 +42,7 @@ def train(
     heads: Sequence[nn.Module],
     count: int,
     epoch_loss: Callable[[int], Loss],
-    recipe: Recipe,
+    recipe: FineTuning,
     tell: Callable[[float], object] | None = None,
 ) -> None:
     """Fit `base`, as far as it may learn, and `heads`, to `count` rows.

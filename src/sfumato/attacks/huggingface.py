@@ -31,8 +31,8 @@ from sfumato.attacks.hf_models import SMOLLM2, find_model, load_tokenizer, load_
 from sfumato.attacks.hf_pieces import Pieces, padded
 from sfumato.attacks.hf_prefix import PrefixModel
 from sfumato.attacks.hf_training import (
+    FineTuning,
     Loss,
-    Recipe,
     autocast,
     progress,
     restore,
@@ -143,7 +143,7 @@ class LanguageModelDecoder(Attack):
 
                 return loss
 
-            recipe = Recipe(self.epochs, self.batch, self.rate, self.head_rate, self.seed)
+            recipe = FineTuning(self.epochs, self.batch, self.rate, self.head_rate, self.seed)
             train(
                 network.base, network.heads, len(training), epoch_loss, recipe, progress(on_step, "decoder")
             )

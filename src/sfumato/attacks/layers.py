@@ -109,7 +109,7 @@ class Block(nn.Module):
         query, key, value = self._heads(x, turned)
         return self._finish(x, self._attend(query, key, value, mask))
 
-    def extend(self, x: Tensor, told: Tensor, turned: tuple[Tensor, Tensor], memory: Memory) -> Tensor:
+    def extend(self, x: Tensor, told: Tensor, turned: tuple[Tensor, Tensor], memory: KeyValueCache) -> Tensor:
         """Some more positions, which see all earlier ones and each other and are remembered."""
         x = x + self.told(told)[:, None]
         query, key, value = self._heads(x, turned)
@@ -122,7 +122,7 @@ class Block(nn.Module):
         return self._finish(x, attended)
 
 
-class Memory:
+class KeyValueCache:
     """The keys and values of one block, with room for all positions there will be."""
 
     def __init__(self, room: int) -> None:

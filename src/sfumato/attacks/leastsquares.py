@@ -59,7 +59,7 @@ def fit_ridge(
         centre: whether the map goes through the two means instead of the two origins.
     """
     x, y = _pair(inputs, outputs)
-    share = LeftOut(x, y, centre=centre).best() if ridge is None else ridge
+    share = LeaveOneOut(x, y, centre=centre).best() if ridge is None else ridge
     origin = x.mean(axis=0) if centre else np.zeros(x.shape[1])
     target = y.mean(axis=0) if centre else np.zeros(y.shape[1])
     x, y = x - origin, y - target
@@ -73,7 +73,7 @@ def fit_ridge(
     return LinearMap(matrix, origin, target)
 
 
-class LeftOut:
+class LeaveOneOut:
     """Errors of a ridge fit on pairs left out one at a time.
 
     The error of pair i when it is left out is that of the whole fit over 1 - h_i, with h_i the i-th diagonal

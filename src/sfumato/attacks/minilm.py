@@ -16,7 +16,7 @@ from sfumato.attacks.placed import rows_on
 from sfumato.attacks.search import Search
 from sfumato.attacks.textreader import TextReader
 from sfumato.attacks.training import Trainer
-from sfumato.attacks.writing import Pupil
+from sfumato.attacks.writing import WriterTraining
 from sfumato.devices import chosen_device
 from sfumato.embedders import load_embedder
 from sfumato.errors import InputError
@@ -132,9 +132,9 @@ class ReadyMade(Attack):
         tokens = reader.pieces.encode([texts[row] for row in training], reader.network.sizes.longest)
         with seeded(self.seed, device):
             trainer = Trainer(reader.network, rate=self.rate, pad=reader.pieces.pad)
-            pupil = Pupil(reader.network, trainer, self.batch)
-            lessons = pupil.texts(tokens, lambda: fresh(rows), reader.pieces.pad, reader.ratio)
-            pupil.teach(lessons, self.epochs, generator(self.seed), "practising on releases", on_step)
+            writer = WriterTraining(reader.network, trainer, self.batch)
+            batches = writer.texts(tokens, lambda: fresh(rows), reader.pieces.pad, reader.ratio)
+            writer.train(batches, self.epochs, generator(self.seed), "practising on releases", on_step)
 
 
 def told_ratio(release: Release, dim: int) -> float:

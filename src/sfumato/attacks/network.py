@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from sfumato.attacks.layers import Block, Linear, Memory, rotation, rounded
+from sfumato.attacks.layers import Block, KeyValueCache, Linear, rotation, rounded
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,16 +139,16 @@ class Network(nn.Module):
             x = block(x, told, turned, mask)
         return x[:, seen:]
 
-    def start(self, before: Tensor, positions: Tensor, told: Tensor) -> list[Memory]:
+    def start(self, before: Tensor, positions: Tensor, told: Tensor) -> list[KeyValueCache]:
         """Run the prefix; return what every block remembers of it, with room for a text."""
         turned = rotation(positions, self.sizes.width // self.sizes.heads)
-        memories = [Memory(before.shape[1] + self.sizes.longest + 1) for _ in self.blocks]
+        memories = [KeyValueCache(before.shape[1] + self.sizes.longest + 1) for _ in self.blocks]
         x = before
         for block, memory in zip(self.blocks, memories, strict=True):
             x = block.extend(x, told, turned, memory)
         return memories
 
-    def step(self, memories: list[Memory], told: Tensor, tokens: Tensor, at: int) -> Tensor:
+    def step(self, memories: list[KeyValueCache], told: Tensor, tokens: Tensor, at: int) -> Tensor:
         """Scores of the wordpiece after `tokens` `(n,)`, which is at place `at` of the text."""
         where = torch.tensor([self.text_start + at], device=tokens.device)
         turned = rotation(where, self.sizes.width // self.sizes.heads)

@@ -19,7 +19,7 @@ from sfumato.attacks.hf_models import Local, find_model, load_tokenizer, load_we
 from sfumato.attacks.hf_pieces import Pieces, padded
 from sfumato.attacks.hf_reader import T5Reader
 from sfumato.attacks.hf_t5 import VectorT5
-from sfumato.attacks.hf_training import Loss, Recipe, autocast, progress, seeded, train
+from sfumato.attacks.hf_training import FineTuning, Loss, autocast, progress, seeded, train
 from sfumato.attacks.placed import rows_on
 from sfumato.devices import chosen_device
 from sfumato.embedders import load_embedder
@@ -101,21 +101,21 @@ class T5Corrector(Attack):
         training, test = held_back(len(known), self.held_back, self.seed)
         pieces = Pieces.of(load_tokenizer(local))
         own = [known[row] for row in training]
-        lesson = _Lesson(
+        data = _T5Texts(
             pieces.rows(own, self.longest),
             rows_on(clean[training], device),
             fresh_releases(release, self.seed),
             device,
         )
         with seeded(self.seed, device):
-            first = self._network(local, lesson, corrects=False)
-            self._train(first, lesson, progress(on_step, "hypothesiser"))
+            first = self._network(local, data, corrects=False)
+            self._train(first, data, progress(on_step, "hypothesiser"))
             made = T5Reader(first, None, pieces, encoder, release, longest=self.longest)
             if self.steps:
-                second = self._network(local, lesson, corrects=True)
-                guesses = made.guesses(lesson.release(lesson.clean))
-                lesson = replace(lesson, guesses=guesses, guessed=made.embed(pieces.decode(guesses)))
-                self._train(second, lesson, progress(on_step, "corrector"))
+                second = self._network(local, data, corrects=True)
+                guesses = made.guesses(data.release(data.clean))
+                data = replace(data, guesses=guesses, guessed=made.embed(pieces.decode(guesses)))
+                self._train(second, data, progress(on_step, "corrector"))
                 made = T5Reader(first, second, pieces, encoder, release, longest=self.longest)
         made.steps, made.beam = self.steps, self.beam
         made.measure([known[row] for row in test], clean[test])
@@ -133,26 +133,26 @@ class T5Corrector(Attack):
             )
         return None
 
-    def _network(self, local: Local, lesson: _Lesson, *, corrects: bool) -> VectorT5:
+    def _network(self, local: Local, data: _T5Texts, *, corrects: bool) -> VectorT5:
         base = load_weights("T5ForConditionalGeneration", local)
-        dim = lesson.release(lesson.clean[:1]).shape[1]
+        dim = data.release(data.clean[:1]).shape[1]
         made = VectorT5(base, dim, self.positions, corrects=corrects)
-        made.to(lesson.device)
+        made.to(data.device)
         return made
 
-    def _train(self, network: VectorT5, lesson: _Lesson, tell: Any) -> None:
+    def _train(self, network: VectorT5, data: _T5Texts, tell: Any) -> None:
         def epoch_loss(_: int) -> Loss:
-            noisy = torch.as_tensor(lesson.release(lesson.clean))
-            return lambda rows: lesson.loss(network, noisy, rows)
+            noisy = torch.as_tensor(data.release(data.clean))
+            return lambda rows: data.loss(network, noisy, rows)
 
-        recipe = Recipe(self.epochs, self.batch, self.rate, self.head_rate, self.seed)
+        recipe = FineTuning(self.epochs, self.batch, self.rate, self.head_rate, self.seed)
         network.train()
-        train(network.base, network.heads, len(lesson.clean), epoch_loss, recipe, tell)
+        train(network.base, network.heads, len(data.clean), epoch_loss, recipe, tell)
         network.eval()
 
 
 @dataclass(frozen=True, slots=True)
-class _Lesson:
+class _T5Texts:
     """What is learned from: texts as pieces, their vectors, and, for a corrector, guesses and theirs."""
 
     rows: list[list[int]]

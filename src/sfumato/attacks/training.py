@@ -14,7 +14,7 @@ from sfumato.attacks.network import Network
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class TextBatch:
     """Texts to be written from vectors; with `guess` and `tokens`, from hypotheses as well."""
 
     vectors: Tensor
@@ -72,13 +72,13 @@ class Trainer:
         scores = self.network.logits(hidden, vectors * self.network.sizes.dim**0.5)
         return F.cross_entropy(scores.flatten(0, 1).float(), wanted.flatten(), ignore_index=self.pad)
 
-    def loss(self, batch: Batch) -> Tensor:
+    def loss(self, batch: TextBatch) -> Tensor:
         """Mean loss of a wordpiece, in nats."""
         with self._autocast():
             hidden = self.network(batch.vectors, batch.text[:, :-1], batch.ratio, batch.guess, batch.tokens)
             return self._head(hidden, batch.vectors, batch.text[:, 1:])
 
-    def step(self, batch: Batch, share: float) -> Tensor:
+    def step(self, batch: TextBatch, share: float) -> Tensor:
         """One step at this share of the highest learning rate; return the loss, still on its device."""
         for optimiser in self._optimisers:
             for group in optimiser.param_groups:

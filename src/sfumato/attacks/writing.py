@@ -14,11 +14,11 @@ from torch import Tensor
 from sfumato.attacks.base import OnStep
 from sfumato.attacks.network import Network
 from sfumato.attacks.textreader import unit
-from sfumato.attacks.training import Batch, Trainer, trapezoid
+from sfumato.attacks.training import TextBatch, Trainer, trapezoid
 from sfumato.attacks.wordpieces import Tokens
 from sfumato.types import Vectors
 
-Batches = Callable[[np.random.Generator], Iterator[Batch]]
+Batches = Callable[[np.random.Generator], Iterator[TextBatch]]
 """One epoch of batches, in an order of its own."""
 
 _RIDGE = 1.0
@@ -26,7 +26,7 @@ _GAIN = 6.0
 
 
 @dataclass(frozen=True, slots=True)
-class Pupil:
+class WriterTraining:
     """A network that is being taught, and where."""
 
     network: Network
@@ -47,11 +47,11 @@ class Pupil:
     def texts(self, tokens: Tokens, release: Callable[[], Vectors], pad: int, ratio: float = 0.0) -> Batches:
         """Epochs in which every text is written from a fresh release of its vector."""
 
-        def epoch(random: np.random.Generator) -> Iterator[Batch]:
+        def epoch(random: np.random.Generator) -> Iterator[TextBatch]:
             vectors = unit(release())
             for rows in by_length((tokens != pad).sum(1), self.batch, random):
                 longest = int((tokens[rows] != pad).sum(1).max())
-                yield Batch(
+                yield TextBatch(
                     self.tensor(vectors[rows]),
                     self.tensor(tokens[rows, :longest]),
                     torch.full((len(rows),), ratio, device=self.device),
@@ -59,7 +59,7 @@ class Pupil:
 
         return epoch
 
-    def teach(
+    def train(
         self, batches: Batches, epochs: float, random: np.random.Generator, what: str, on_step: OnStep | None
     ) -> None:
         """Go through the texts so often, the learning rate rising and falling."""

@@ -2,8 +2,9 @@
 
 from sfumato.auditing.result import Audit
 from sfumato.auditing.run import audit
-from sfumato.auditing.settings import SUITES, AuditSettings, Suite
+from sfumato.auditing.settings import AuditSettings
 from sfumato.auditing.verdict import EXIT_CODES, Verdict
+from sfumato.trials.suite import SUITES, Suite
 from sfumato.trials.utility import ScoredPairs, Searches
 
 __all__ = [

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sfumato.auditing.verdict import Limits, Verdict, percent
+from sfumato.auditing.verdict import Limits, Verdict
 from sfumato.trials.questions.oracle import Oracle
-from sfumato.trials.rows import AttackRow
+from sfumato.trials.rows import AttackRow, percent
 
 WORTH_A_WORD = 0.10
 """Leakage that is pointed out where no limit was set."""

@@ -10,14 +10,12 @@ import numpy as np
 
 from sfumato.attacks import ATTACKS
 from sfumato.errors import SfumatoError
-from sfumato.trials.reading import Guesses, Reading, Scale
+from sfumato.trials.reading import READY_MADE, Calibration, Guesses, Reading
 from sfumato.trials.split import Split
 from sfumato.trials.target import Target
 from sfumato.trials.terms import public_terms
 
 HIDDEN = "(not shown)"
-READY_MADE = "minilm"
-"""The attack, and the encoder it reads, that needs no training."""
 _EXAMPLES, _LISTED = 6, 3
 
 Guess = str | Sequence[str]
@@ -33,17 +31,17 @@ class Shown:
     """Whether it learned from the audit's own texts, so that it may repeat them."""
 
 
-def shown_by(material: Split, scale: Scale, reading: Reading) -> Shown:
+def shown_by(calibration: Calibration, reading: Reading) -> Shown:
     """Put what an attack read beside the rows it read."""
 
     def by_row(guesses: Guesses) -> dict[int, Guess]:
-        return dict(zip(material.attacked.tolist(), guesses, strict=True))
+        return dict(zip(reading.rows.tolist(), guesses, strict=True))
 
-    return Shown(by_row(scale.clean), by_row(reading.guesses), scale.instrument.learns)
+    return Shown(by_row(calibration.clean), by_row(reading.guesses), calibration.method.learns)
 
 
 def examples(
-    material: Split, target: Target, shown: dict[str, Shown], showable: list[bool]
+    split: Split, target: Target, read: dict[str, tuple[Calibration, Reading]], showable: list[bool]
 ) -> list[dict[str, Any]]:
     """The first attacked texts that may be shown, beside what was read from clean and released vectors.
 
@@ -51,27 +49,26 @@ def examples(
     or stands in a showable text; what he wrote, only where all he learned from may be shown. The ready-made
     reader, where it is installed, writes these few texts even in an audit that does not measure it.
     """
-    visible = np.array([showable[row] for row in material.source])
-    holders = zip(material.rows.tolist(), material.terms, strict=True)
-    allowed = public_terms(material.concept) | {
-        term for row, terms in holders if visible[row] for term in terms
-    }
-    texts_allowed = bool(visible[material.learned].all())
-    read = set.intersection(*(set(each.clean) for each in shown.values()))
-    rows = [row for row in material.attacked.tolist() if visible[row] and row in read][:_EXAMPLES]
+    shown = {name: shown_by(*each) for name, each in read.items()}
+    visible = np.array([showable[row] for row in split.source])
+    holders = zip(split.rows.tolist(), split.terms, strict=True)
+    allowed = public_terms(split.concept) | {term for row, terms in holders if visible[row] for term in terms}
+    texts_allowed = bool(visible[split.learned].all())
+    common = set.intersection(*(set(each.clean) for each in shown.values()))
+    rows = [row for row in split.attacked.tolist() if visible[row] and row in common][:_EXAMPLES]
     if rows and READY_MADE not in shown:
-        shown = shown | _written(material, target, rows)
+        shown = shown | _written(split, target, rows)
 
     def side(guess: Guess, learns: bool) -> str | list[str]:
         if isinstance(guess, str):
             return guess if texts_allowed or not learns else HIDDEN
         return [term if term.lower() in allowed else HIDDEN for term in guess[:_LISTED]]
 
-    held = dict(zip(material.rows.tolist(), material.terms, strict=True))
+    held = dict(zip(split.rows.tolist(), split.terms, strict=True))
     return [
         {
-            "row": int(material.source[row]),
-            "text": material.texts[row],
+            "row": int(split.source[row]),
+            "text": split.texts[row],
             "terms": list(held[row]),
             "read": {
                 name: {
@@ -85,9 +82,9 @@ def examples(
     ]
 
 
-def _written(material: Split, target: Target, rows: list[int]) -> dict[str, Shown]:
+def _written(split: Split, target: Target, rows: list[int]) -> dict[str, Shown]:
     """What the ready-made reader writes of some rows; nothing where it is absent or cannot read them."""
-    encoder = material.embedder
+    encoder = split.embedder
     if encoder is None or encoder.name != READY_MADE or not ATTACKS.installed(READY_MADE):
         return {}
     places = np.array(rows, np.intp)
@@ -96,7 +93,7 @@ def _written(material: Split, target: Target, rows: list[int]) -> dict[str, Show
         return {}
     try:
         reader = ATTACKS.get(READY_MADE)().fit([], released[:0])
-        both = reader.recover(np.concatenate([material.clean[places], released])).rows
+        both = reader.recover(np.concatenate([split.clean[places], released])).rows
     except SfumatoError:
         return {}
     clean, after = both[: len(rows)], both[len(rows) :]

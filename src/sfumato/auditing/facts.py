@@ -30,9 +30,9 @@ def noise_of(protector: Protector | None, dim: int) -> dict[str, float | None]:
         return unknown
 
 
-def settings_of(settings: AuditSettings, given: Subject, material: Split, target: Target) -> dict[str, Any]:
+def settings_of(settings: AuditSettings, given: Subject, split: Split, target: Target) -> dict[str, Any]:
     """Everything needed to run the audit again, and not one text."""
-    concept = material.concept
+    concept = split.concept
     return settings.to_dict() | {
         "target": "protector" if given.protector is not None else "embeddings",
         "parameters": None if given.protector is None else given.protector.mechanism.parameters(),
@@ -43,15 +43,15 @@ def settings_of(settings: AuditSettings, given: Subject, material: Split, target
             "found_by": concept.found_by,
             "terms": len(concept.terms),
         },
-        "embedder": None if material.embedder is None else material.embedder.model_id,
-        "dim": int(material.clean.shape[1]),
+        "embedder": None if split.embedder is None else split.embedder.model_id,
+        "dim": int(split.clean.shape[1]),
         "texts": len(given.texts),
-        "pool": len(material.texts),
-        "learned_from": len(material.learn),
-        "attacked": len(material.test),
-        "groups": len(np.unique(material.groups[material.test])),
+        "pool": len(split.texts),
+        "learned_from": len(split.learn),
+        "attacked": len(split.test),
+        "groups": len(np.unique(split.groups[split.test])),
         "releases_read": target.draws,
-        "texts_embedded": 0 if material.embedder is None else len(material.embedder),
+        "texts_embedded": 0 if split.embedder is None else len(split.embedder),
         "coverage": 0.95,
         "margin": MARGIN,
         "sfumato": __version__,

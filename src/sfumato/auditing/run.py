@@ -7,11 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 from sfumato.attacks import ATTACKS
+from sfumato.attacks.base import OnStep
 from sfumato.auditing.cautions import cautions
 from sfumato.auditing.examples import examples
 from sfumato.auditing.facts import noise_of, settings_of
 from sfumato.auditing.result import Audit
-from sfumato.auditing.settings import AuditSettings, Suite
+from sfumato.auditing.settings import AuditSettings
 from sfumato.auditing.several import Unaudited, together
 from sfumato.auditing.subject import Gold, Subject, subject
 from sfumato.auditing.verdict import Verdict, decide
@@ -21,14 +22,14 @@ from sfumato.errors import InputError
 from sfumato.mechanisms.base import one_blas_thread
 from sfumato.preparing import RowSpans
 from sfumato.protector import Protector
-from sfumato.trials.experiment import MAIN, Bench
+from sfumato.trials.experiment import MAIN, Experiment
 from sfumato.trials.progress import Steps
 from sfumato.trials.questions.belonging import misfit
-from sfumato.trials.reading import Tell
 from sfumato.trials.rivals import BaselineRow, installed_baselines
 from sfumato.trials.split import Split
+from sfumato.trials.suite import Suite
 from sfumato.trials.terms import by_term
-from sfumato.trials.utility import ScoredPairs, Searches, Yardstick, yardsticks
+from sfumato.trials.utility import ScoredPairs, Searches, UtilityMeasure, utility_measures
 
 
 def audit(
@@ -43,7 +44,7 @@ def audit(
     gold: Sequence[Gold] = (),
     showable: Sequence[bool] | None = None,
     settings: AuditSettings | None = None,
-    on_step: Tell | None = None,
+    on_step: OnStep | None = None,
 ) -> Audit:
     """Attack released vectors, measure what they are still good for, and judge.
 
@@ -93,43 +94,45 @@ def _attempt(
 
 def _run(given: Subject, concept: Concept, chosen: AuditSettings, names: list[str], steps: Steps) -> Audit:
     plan, limits = chosen.plan(), chosen.limits()
-    material = given.material(concept, plan, chosen.seed)
-    target = given.target(concept, material, plan, chosen.seed)
-    bench = Bench(material, target, given.protector, plan, chosen, steps)
-    measures = _measures(material, given.gold, plan, chosen.seed)
-    wrong = "" if given.released is None else misfit(given.released, material, seed=chosen.seed)
+    split = given.split(concept, plan, chosen.seed)
+    target = given.target(concept, split, plan, chosen.seed)
+    experiment = Experiment(
+        split, target, given.protector, plan, steps, seed=chosen.seed, worst_case=chosen.worst_case
+    )
+    measures = _measures(split, given.gold, plan, chosen.seed)
+    wrong = "" if given.released is None else misfit(given.released, split, seed=chosen.seed)
     baselines: list[BaselineRow] = []
     terms: list[dict[str, Any]] = []
     if wrong:
         verdict = Verdict("refused", f"No verdict: {wrong}", None)
     else:
-        bench.attack()
+        experiment.attack()
         steps.begin("utility")
-        baselines = bench.compare(names, measures[0])
-        asked = "" if bench.oracle is None else bench.oracle.verdict()
-        verdict = decide(bench.rows, limits, missing=bench.missing, asked=asked)
-        scale, reading = bench.read[MAIN]
-        columns = {"control": scale.clean, "floor": scale.bare, "released": reading.guesses}
-        terms = by_term(material, columns)
+        baselines = experiment.compare(names, measures[0])
+        asked = "" if experiment.oracle is None else experiment.oracle.verdict()
+        verdict = decide(experiment.rows, limits, missing=experiment.missing, asked=asked)
+        calibration, reading = experiment.read[MAIN]
+        columns = {"control": calibration.clean, "floor": calibration.bare, "released": reading.guesses}
+        terms = by_term(split, columns)
     return Audit(
         verdict=verdict,
-        cautions=cautions(verdict, bench.worst, bench.oracle, limits, bench.rows),
-        attacks=tuple(bench.rows),
-        worst_case=bench.worst,
-        oracle=bench.oracle,
-        left_out=tuple(bench.left_out),
+        cautions=cautions(verdict, experiment.worst, experiment.oracle, limits, experiment.rows),
+        attacks=tuple(experiment.rows),
+        worst_case=experiment.worst,
+        oracle=experiment.oracle,
+        left_out=tuple(experiment.left_out),
         utilities=tuple(each.measure(target) for each in measures),
         baselines=tuple(baselines),
         guarantee=target.guarantee.to_dict(),
-        noise=noise_of(given.protector, material.clean.shape[1]),
+        noise=noise_of(given.protector, split.clean.shape[1]),
         terms=tuple(terms),
-        examples=tuple(examples(material, target, bench.shown, given.showable)) if bench.shown else (),
-        notes=material.notes,
-        settings=settings_of(chosen, given, material, target),
+        examples=tuple(examples(split, target, experiment.read, given.showable)) if experiment.read else (),
+        notes=split.notes,
+        settings=settings_of(chosen, given, split, target),
     )
 
 
-def _measures(material: Split, gold: Sequence[Gold], plan: Suite, seed: int) -> list[Yardstick]:
+def _measures(split: Split, gold: Sequence[Gold], plan: Suite, seed: int) -> list[UtilityMeasure]:
     searches = next((each for each in gold if isinstance(each, Searches)), None)
     pairs = next((each for each in gold if isinstance(each, ScoredPairs)), None)
-    return yardsticks(material, searches=searches, pairs=pairs, most=plan.searches, seed=seed)
+    return utility_measures(split, searches=searches, pairs=pairs, most=plan.searches, seed=seed)

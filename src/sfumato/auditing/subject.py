@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from sfumato.arrays import as_vectors
-from sfumato.auditing.settings import Suite
 from sfumato.concepts.concept import Concept
 from sfumato.embedders import load_embedder
 from sfumato.embedders.base import Embedder, OnBatch
@@ -20,6 +19,7 @@ from sfumato.evaluation.defence import Defence
 from sfumato.preparing import RowSpans
 from sfumato.protector import Protector
 from sfumato.trials.split import Split, gather, remembered
+from sfumato.trials.suite import Suite
 from sfumato.trials.target import DefenceTarget, FixedTarget, Target
 from sfumato.trials.utility import ScoredPairs, Searches, chosen_searches
 from sfumato.types import Vectors
@@ -43,7 +43,7 @@ class Subject:
     showable: list[bool]
     gold: tuple[Gold, ...]
 
-    def material(self, concept: Concept, suite: Suite, seed: int) -> Split:
+    def split(self, concept: Concept, suite: Suite, seed: int) -> Split:
         """Choose, cut and embed."""
         return gather(
             self.texts,
@@ -56,18 +56,18 @@ class Subject:
             seed=seed,
         )
 
-    def target(self, audited: Concept, material: Split, suite: Suite, seed: int) -> Target:
+    def target(self, audited: Concept, split: Split, suite: Suite, seed: int) -> Target:
         """What the attacks are run on."""
         if self.released is not None:
-            return FixedTarget(self.released, material)
+            return FixedTarget(self.released, split)
         assert self.protector is not None
         own = [
-            material.concept if concept is audited else remembered(concept, material.texts, material.spans)
+            split.concept if concept is audited else remembered(concept, split.texts, split.spans)
             for concept in self.protector.concepts
         ]
         quiet = replace(self.protector, concepts=tuple(own), embedder=self.encoder)
         defence = Defence.from_protector(quiet)
-        return DefenceTarget(defence, material, draws=suite.draws, seed=seed)
+        return DefenceTarget(defence, split, draws=suite.draws, seed=seed)
 
     def _needed(self, suite: Suite, seed: int) -> set[int]:
         """Rows that searches look for and, where texts can only be looked up, the searches themselves."""

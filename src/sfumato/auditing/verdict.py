@@ -8,7 +8,7 @@ from typing import Literal
 
 from sfumato.metrics.intervals import Interval
 from sfumato.trials.control import MARGIN
-from sfumato.trials.rows import AttackRow
+from sfumato.trials.rows import AttackRow, percent
 
 Outcome = Literal["pass", "measured", "fail", "refused"]
 EXIT_CODES: dict[Outcome, int] = {"pass": 0, "measured": 0, "fail": 1, "refused": 3}
@@ -50,12 +50,6 @@ class Verdict:
     def exit_code(self) -> int:
         """What the command returns."""
         return EXIT_CODES[self.outcome]
-
-
-def percent(value: float) -> str:
-    """A share as people write it; small ones with a digit more."""
-    number = 100 * value
-    return f"{number:.1f} %" if abs(number) < 9.95 else f"{number:.0f} %"
 
 
 def decide(rows: Sequence[AttackRow], limits: Limits, *, missing: str = "", asked: str = "") -> Verdict:

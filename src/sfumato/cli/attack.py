@@ -26,8 +26,8 @@ from sfumato.numbers import whole_number
 from sfumato.protector import Protector
 from sfumato.release import as_release
 from sfumato.saving import load_protector
-from sfumato.trials.running import Outcome, make_attack, run_attack, settings_of
-from sfumato.trials.threat import Scene
+from sfumato.trials.running import AttackResult, make_attack, run_attack, settings_of
+from sfumato.trials.threat import ThreatModel
 
 NAME = "attack"
 EXAMPLE = (
@@ -124,10 +124,10 @@ def _mover(bar: Progress) -> OnStep:
     return move
 
 
-def _show(result: Outcome, rows: _Rows, count: int, everything: bool) -> None:
+def _show(result: AttackResult, rows: _Rows, count: int, everything: bool) -> None:
     """Print recovered beside true, for rows that may be shown and no other."""
     screen, shown = console(), 0
-    for place, row in enumerate(result.stage.rows.tolist()):
+    for place, row in enumerate(result.trial.rows.tolist()):
         if shown == count:
             break
         if not everything and not rows.showable[row]:
@@ -142,11 +142,11 @@ def _show(result: Outcome, rows: _Rows, count: int, everything: bool) -> None:
         screen.print("No row is marked showable. Add a boolean column `showable`, or --show-texts for all.")
 
 
-def _report(name: str, scene: Scene, result: Outcome) -> None:
+def _report(name: str, threat: ThreatModel, result: AttackResult) -> None:
     screen = console()
-    learned = f", fitted to {len(result.stage.learned)} texts" if result.stage.learned else ""
+    learned = f", fitted to {len(result.trial.learned)} texts" if result.trial.learned else ""
     screen.print(f"{name}: {len(result.recovered)} rows read{learned}")
-    victim = scene.victim
+    victim = threat.victim
     if victim is not None:
         screen.print(f"released through {victim.guarantee.describe()}")
     for figure in result.figures:
@@ -229,11 +229,11 @@ def command(
     if own is not None and own.texts is None:
         raise InputError(f"{train} holds no texts. The attacker learns from texts.")
     released = None if embeddings is None else _read(embeddings, most).vectors
-    scene = _scene(rows, released, own, made, (mechanism, epsilon, noise_ratio), embedder, seed)
+    threat = _threat(rows, released, own, made, (mechanism, epsilon, noise_ratio), embedder, seed)
     asked = {key: value for key, value in (("steps", steps), ("beam", beam)) if value is not None}
     offered = {
         "seed": seed,
-        "embedder": scene.embedder,
+        "embedder": threat.embedder,
         "concept": looked_for,
         "vocabulary": looked_for,
         "control": control,
@@ -241,9 +241,9 @@ def command(
     attacker = make_attack(attack, {**asked, **_settings(setting)}, offered)
     with progress("setting up", 100) as bar:
         result = run_attack(
-            attacker, scene, concept=looked_for, load=load, control=control, on_step=_mover(bar)
+            attacker, threat, concept=looked_for, load=load, control=control, on_step=_mover(bar)
         )
-    _report(attack, scene, result)
+    _report(attack, threat, result)
     if show:
         _show(result, rows, show, show_texts)
     if save is not None:
@@ -252,7 +252,7 @@ def command(
     write_json(json, _record(attack, attacker, result))
 
 
-def _scene(
+def _threat(
     rows: _Rows,
     released: Any,
     own: _Rows | None,
@@ -260,7 +260,7 @@ def _scene(
     noise: tuple[str | None, float | None, float | None],
     named: str | None,
     seed: int,
-) -> Scene:
+) -> ThreatModel:
     given = [each for each in (released, rows.vectors) if each is not None]
     encoder = _encoder(made, named, needed=not given or (own is not None and own.vectors is None))
     plain = None if made else _mechanism(*noise, given[0].shape[1] if given else encoder.dim)
@@ -271,7 +271,7 @@ def _scene(
         released, vectors = vectors, None
     if made is not None and rows.texts is not None and encoder is not None:
         vectors = None  # as `sfumato protect` does, texts are embedded anew
-    return Scene(
+    return ThreatModel(
         texts=rows.texts,
         vectors=vectors,
         released=released,
@@ -284,16 +284,16 @@ def _scene(
     )
 
 
-def _record(name: str, attack: Attack, result: Outcome) -> dict[str, Any]:
+def _record(name: str, attack: Attack, result: AttackResult) -> dict[str, Any]:
     return {
         "attack": name,
         "reads": attack.reads,
-        "rows": result.stage.rows.tolist(),
+        "rows": result.trial.rows.tolist(),
         "recovered": result.recovered.rows,
         "scores": result.recovered.scores.tolist(),
         "figures": [figure.to_dict() for figure in result.figures],
         "control": None if result.control is None else result.control.to_dict(),
-        "fitted_to": len(result.stage.learned),
+        "fitted_to": len(result.trial.learned),
         "settings": {key: _plain(getattr(attack, key)) for key in settings_of(type(attack))},
-        "victim": None if result.stage.victim is None else result.stage.victim.guarantee.to_dict(),
+        "victim": None if result.trial.victim is None else result.trial.victim.guarantee.to_dict(),
     }

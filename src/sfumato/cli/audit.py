@@ -10,10 +10,10 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
+from sfumato.attacks.base import OnStep
 from sfumato.auditing import Audit, AuditSettings, audit
 from sfumato.auditing.gold import read_pairs, read_searches
 from sfumato.auditing.subject import Gold
-from sfumato.auditing.verdict import percent
 from sfumato.cli.collection import Collected, collect
 from sfumato.cli.options import AllowRemoteOption, named_concepts, reference
 from sfumato.cli.output import JsonOption, checked_output, console, progress, write_json
@@ -26,8 +26,7 @@ from sfumato.reference import place_name
 from sfumato.report import audit_page
 from sfumato.report.words import matched_words
 from sfumato.stores.address import parse_address
-from sfumato.trials.reading import Tell
-from sfumato.trials.rows import AttackRow
+from sfumato.trials.rows import AttackRow, percent
 
 NAME = "audit"
 EXAMPLE = (
@@ -102,7 +101,7 @@ def _concept_table(found: Audit) -> Table:
     return table
 
 
-def teller(bar: Any) -> Tell:
+def teller(bar: Any) -> OnStep:
     """Move a progress bar from 0 to 100."""
 
     def move(label: str, share: float) -> None:

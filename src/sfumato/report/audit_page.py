@@ -9,11 +9,10 @@ from typing import Any
 from markupsafe import Markup
 
 from sfumato.auditing.result import Audit, ConceptResult
-from sfumato.auditing.verdict import percent
 from sfumato.report.chart import Point, Series, bar, pen, tradeoff
 from sfumato.report.page import render
 from sfumato.report.words import STANDARDS, guarantee_words, heading, limits, matched_words, reason
-from sfumato.trials.rows import AttackRow
+from sfumato.trials.rows import AttackRow, percent
 
 LIKE_REMOVAL = (0.95, 0.05)
 """About what cutting the term out reaches too: so much kept at least, so much excess at most."""

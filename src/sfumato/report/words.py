@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from sfumato.auditing.result import Audit
-from sfumato.auditing.verdict import percent
 from sfumato.trials.rivals import MATCHED
+from sfumato.trials.rows import percent
 
 _HEADINGS = {
     "pass": "Within the limit of {limit}",

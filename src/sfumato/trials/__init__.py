@@ -1,1 +1,1 @@
-"""One harness for every attack: who attacks, what is attacked, beside which control, floor, prior and rivals."""
+"""One harness for every attack: who attacks, what is attacked, beside what it is compared with."""

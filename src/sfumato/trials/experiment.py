@@ -1,4 +1,4 @@
-"""One concept's audit while it runs: every attack in its turn, and what each left behind."""
+"""One concept's trial while it runs: every attack in its turn, and what each left behind."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from sfumato.attacks import ATTACKS
-from sfumato.auditing.examples import READY_MADE, Shown, shown_by
-from sfumato.auditing.settings import AuditSettings, Suite
 from sfumato.errors import SfumatoError
 from sfumato.protector import Protector
 from sfumato.trials.progress import Steps
@@ -17,12 +15,22 @@ from sfumato.trials.questions.informed import informed_row
 from sfumato.trials.questions.linkage import bits_row, linkage_row
 from sfumato.trials.questions.oracle import NAME as ORACLE
 from sfumato.trials.questions.oracle import Oracle, oracle_row
-from sfumato.trials.reading import Instrument, Reading, Scale, attack, calibrate, named, tokens
+from sfumato.trials.reading import (
+    READY_MADE,
+    AttackMethod,
+    Calibration,
+    Reading,
+    attack,
+    calibrate,
+    named,
+    tokens,
+)
 from sfumato.trials.rivals import BaselineRow, compare
 from sfumato.trials.rows import AttackRow, LeftOut, row_of
 from sfumato.trials.split import Split
+from sfumato.trials.suite import Suite
 from sfumato.trials.target import DefenceTarget, Target
-from sfumato.trials.utility import Yardstick
+from sfumato.trials.utility import UtilityMeasure
 
 MAIN = "tokens"
 """The attack that is always run, and that baselines are attacked with."""
@@ -33,20 +41,21 @@ _QUESTIONS = {
 
 
 @dataclass(slots=True, eq=False)
-class Bench:
-    """The material, the target, and what the attacks got so far."""
+class Experiment:
+    """The split, the target, and what the attacks got so far."""
 
-    material: Split
+    split: Split
     target: Target
     protector: Protector | None
     """With its secret, as whoever may ask it finds it."""
     plan: Suite
-    settings: AuditSettings
     steps: Steps
+    seed: int = 0
+    worst_case: bool = False
+    """Whether the informed attacker counts for a verdict, too."""
     rows: list[AttackRow] = field(default_factory=list)
     left_out: list[tuple[str, str]] = field(default_factory=list)
-    read: dict[str, tuple[Scale, Reading]] = field(default_factory=dict)
-    shown: dict[str, Shown] = field(default_factory=dict)
+    read: dict[str, tuple[Calibration, Reading]] = field(default_factory=dict)
     oracle: Oracle | None = None
 
     @property
@@ -62,93 +71,94 @@ class Bench:
     @property
     def missing(self) -> str:
         """Why an attack that was asked to count could not be run."""
-        if not self.settings.worst_case or self.worst is not None:
+        if not self.worst_case or self.worst is not None:
             return ""
         reason = next(reason for name, reason in self.left_out if name == INFORMED)
         return f"the worst case was asked for and could not be measured: {reason.rstrip('.')}"
 
     def attack(self) -> None:
         """Run every attack of the plan."""
-        material, target, plan, seed = self.material, self.target, self.plan, self.settings.seed
+        split, target, plan, seed = self.split, self.target, self.plan, self.seed
         self._trained(MAIN)
         for name in plan.attacks:
             if name != MAIN:
                 self._attempt(name, lambda name=name: self._trained(name))  # type: ignore[misc]
         self.steps.begin(INFORMED)
-        counts = self.settings.worst_case
-        self._attempt(INFORMED, lambda: informed_row(material, target, plan, counts=counts, seed=seed))
+        counts = self.worst_case
+        self._attempt(INFORMED, lambda: informed_row(split, target, plan, counts=counts, seed=seed))
         self._attempt(ORACLE, self._asked)
         self.steps.begin("linkage")
-        self._attempt("linkage", lambda: linkage_row(material, target, plan, seed=seed))
-        self._attempt("bits", lambda: bits_row(material, target, plan, seed=seed))
+        self._attempt("linkage", lambda: linkage_row(split, target, plan, seed=seed))
+        self._attempt("bits", lambda: bits_row(split, target, plan, seed=seed))
         self.steps.begin("averaging")
-        scale = self.read[MAIN][0]
-        self._attempt("averaging", lambda: averaging_row(material, target, scale, plan.averaged, seed=seed))
+        calibration = self.read[MAIN][0]
+        self._attempt(
+            "averaging", lambda: averaging_row(split, target, calibration, plan.averaged, seed=seed)
+        )
 
-    def compare(self, names: list[str], yardstick: Yardstick) -> list[BaselineRow]:
+    def compare(self, names: list[str], measure: UtilityMeasure) -> list[BaselineRow]:
         """Attack and use other defences in the same way."""
         if not names:
             return []
-        scale = self.read[MAIN][0]
-        if not self.query and self.material.embedder is not None:
+        calibration = self.read[MAIN][0]
+        if not self.query and self.split.embedder is not None:
             # Vectors made elsewhere are read by an attacker who cannot query; here he can.
-            scale = calibrate(
-                scale.instrument, self.material, self.plan.seeds, query=True, seed=self.settings.seed
+            calibration = calibrate(
+                calibration.method, self.split, self.plan.seeds, query=True, seed=self.seed
             )
         return compare(
-            self.material,
+            self.split,
             names,
-            scale,
-            yardstick,
+            calibration,
+            measure,
             self.plan,
-            seed=self.settings.seed,
+            seed=self.seed,
             on_step=lambda name: self.steps.begin(f"baseline {name}"),
         )
 
     def _trained(self, name: str) -> None:
         """Run an attack that reads the concept, with its control and its floor."""
         self.steps.begin(name)
-        instrument = self._instrument(name)
-        seed, seeds = self.settings.seed, self.plan.seeds if instrument.reads == "terms" else 1
-        material = self.material
-        if instrument.reads == "text":
-            material = material.sampled(self.plan.written, seed)
-        scale = calibrate(instrument, material, seeds, query=self.query, seed=seed)
-        reading = attack(instrument, material, self.target, seeds, query=self.query, seed=seed)
-        note = "" if scale.floor else "No encoder: its floor was not measured."
-        if not instrument.learns:
+        method = self._method(name)
+        seed, seeds = self.seed, self.plan.seeds if method.reads == "terms" else 1
+        split = self.split
+        if method.reads == "text":
+            split = split.sampled(self.plan.written, seed)
+        calibration = calibrate(method, split, seeds, query=self.query, seed=seed)
+        reading = attack(method, split, self.target, seeds, query=self.query, seed=seed)
+        note = "" if calibration.floor else "No encoder: its floor was not measured."
+        if not method.learns:
             note = "It learns nothing, so it cannot adapt to a defence."
         self.rows.append(
             row_of(
-                instrument.name,
-                instrument.reads,
-                _QUESTIONS[instrument.reads],
-                control=scale.control,
-                floor=scale.floor,
+                method.name,
+                method.reads,
+                _QUESTIONS[method.reads],
+                control=calibration.control,
+                floor=calibration.floor,
                 floor_is="removed",
-                prior=scale.prior,
+                prior=calibration.prior,
                 released=reading.hits,
-                how=material.resampling(),
+                how=split.resampling(),
                 counts=True,
                 note=note,
             )
         )
-        self.read[name] = scale, reading
-        self.shown[name] = shown_by(material, scale, reading)
+        self.read[name] = calibration, reading
 
-    def _instrument(self, name: str) -> Instrument:
+    def _method(self, name: str) -> AttackMethod:
         if name == MAIN:
             ATTACKS.get(name)
-            return tokens(self.plan, self.material, self.steps.within)
-        encoder = self.material.embedder
+            return tokens(self.plan, self.split, self.steps.within)
+        encoder = self.split.embedder
         if name == READY_MADE and (encoder is None or encoder.name != READY_MADE):
             raise LeftOut("it reads all-MiniLM-L6-v2 vectors only")
         if ATTACKS.entry(name).name in (INFORMED, "linkage", "bits"):
             raise LeftOut("it is always run, and has a row of its own")
-        return named(name, self.material, self.steps.within)
+        return named(name, self.split, self.steps.within)
 
     def _asked(self) -> AttackRow:
-        row, self.oracle = oracle_row(self.material, self.protector, self.plan, seed=self.settings.seed)
+        row, self.oracle = oracle_row(self.split, self.protector, self.plan, seed=self.seed)
         return row
 
     def _attempt(self, name: str, run: Callable[[], AttackRow | None]) -> None:

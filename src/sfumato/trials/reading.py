@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from sfumato.attacks import ATTACKS
-from sfumato.attacks.base import Embeds
-from sfumato.auditing.settings import Suite
+from sfumato.attacks.base import Embeds, OnStep
 from sfumato.metrics.excess import Leakage, measure_leakage
 from sfumato.metrics.leakage import Hits, count_leaked
 from sfumato.release import Releasing
 from sfumato.trials.rows import LeftOut
 from sfumato.trials.running import make_attack, settings_of
 from sfumato.trials.split import Split
+from sfumato.trials.suite import Suite
 from sfumato.trials.target import Target
-from sfumato.types import Vectors
+from sfumato.types import Rows, Vectors
 
 if TYPE_CHECKING:
     from sfumato.attacks.reader import TokenReader
@@ -26,15 +26,15 @@ Guesses = Sequence[str] | Sequence[Sequence[str]]
 Read = Callable[[Vectors], Guesses]
 Fit = Callable[[Sequence[str], Vectors, Releasing | None, "Embeds | None", int], Read]
 """Texts of the attacker's own, their vectors, the victim, its encoder if it may be queried, and a seed."""
-Tell = Callable[[str, float], object]
-"""What is going on, and which share of it is done."""
 
+READY_MADE = "minilm"
+"""The attack, and the encoder it reads, that needs no training."""
 _LISTED = 3
 """Terms a row names at least, to be shown where it may be shown."""
 
 
 @dataclass(frozen=True, slots=True)
-class Instrument:
+class AttackMethod:
     """One attack that names terms or writes texts."""
 
     name: str
@@ -45,10 +45,10 @@ class Instrument:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Scale:
+class Calibration:
     """What an attack gets without any defence, and what it gets where there is nothing to find."""
 
-    instrument: Instrument
+    method: AttackMethod
     control: list[Hits]
     floor: list[Hits]
     """Empty where no encoder could embed texts without the concept: it was not measured."""
@@ -68,6 +68,8 @@ class Reading:
     hits: list[Hits]
     guesses: Guesses
     """Of the first release and run."""
+    rows: Rows
+    """Rows of the pool that were read."""
     readers: list[Read]
     """The attack fitted to releases, once for each run."""
 
@@ -84,7 +86,7 @@ class TermReader:
         return self.inner.top(released, min(self.most, len(self.inner.vocabulary)))
 
 
-def tokens(suite: Suite, material: Split, on_step: Tell | None = None, **settings: Any) -> Instrument:
+def tokens(suite: Suite, split: Split, on_step: OnStep | None = None, **settings: Any) -> AttackMethod:
     """The token classifier: a network, a linear one and their mean; what leaks most on held-back texts."""
 
     def fit(
@@ -93,7 +95,7 @@ def tokens(suite: Suite, material: Split, on_step: Tell | None = None, **setting
         from sfumato.attacks.classifier import TokenClassifier, best_of
 
         attack = TokenClassifier(
-            vocabulary=material.vocabulary,
+            vocabulary=split.vocabulary,
             embedder=embedder,
             copies=suite.copies,
             epochs=suite.epochs,
@@ -101,91 +103,91 @@ def tokens(suite: Suite, material: Split, on_step: Tell | None = None, **setting
             seed=seed,
             **settings,
         )
-        most = max(_LISTED, max(len(terms) for terms in material.truth))
+        most = max(_LISTED, max(len(terms) for terms in split.truth))
         return TermReader(best_of(attack, texts, vectors, victim, on_step=on_step), most)
 
-    return Instrument("tokens", "terms", fit)
+    return AttackMethod("tokens", "terms", fit)
 
 
-def named(name: str, material: Split, on_step: Tell | None = None) -> Instrument:
+def named(name: str, split: Split, on_step: OnStep | None = None, **settings: Any) -> AttackMethod:
     """Any other attack of the table that names terms or writes texts."""
     kind: Any = ATTACKS.get(name)
-    if material.embedder is None and "embedder" in settings_of(kind):
+    if split.embedder is None and "embedder" in settings_of(kind):
         raise LeftOut("it asks the encoder, and there is none")
 
     def fit(
         texts: Sequence[str], vectors: Vectors, victim: Releasing | None, embedder: Embeds | None, seed: int
     ) -> Read:
         # Asking the encoder is part of such an attack, whatever else the attacker may release.
-        offered = {"seed": seed, "embedder": material.embedder, "vocabulary": material.vocabulary}
-        attack = make_attack(name, {}, offered)
+        offered = {"seed": seed, "embedder": split.embedder, "vocabulary": split.vocabulary}
+        attack = make_attack(name, settings, offered)
         if kind.needs == "nothing":
             texts, vectors = [], vectors[:0]
         fitted = attack.fit(texts, vectors, victim, on_step=on_step)
         return lambda released: fitted.recover(released).rows
 
-    return Instrument(name, kind.reads, fit, learns=kind.needs == "texts")
+    return AttackMethod(name, kind.reads, fit, learns=kind.needs == "texts")
 
 
-def calibrate(instrument: Instrument, material: Split, seeds: int, *, query: bool, seed: int) -> Scale:
+def calibrate(method: AttackMethod, split: Split, seeds: int, *, query: bool, seed: int) -> Calibration:
     """Run an attack where nothing is protected, and where the concept is not there.
 
     Args:
-        instrument: the attack.
-        material: texts and vectors.
+        method: the attack.
+        split: texts and vectors.
         seeds: how many runs.
         query: whether the attacker may query the encoder.
         seed: of the first run.
     """
-    texts = [material.texts[row] for row in material.learned]
-    encoder = material.embedder if query else None
+    texts = [split.texts[row] for row in split.learned]
+    encoder = split.embedder if query else None
     control: list[Hits] = []
     floor: list[Hits] = []
     clean: Guesses = []
     bare: Guesses | None = None
     readers: list[Read] = []
     for run in range(seeds):
-        read = instrument.fit(texts, material.clean[material.learned], None, encoder, seed + run)
-        found = read(material.clean[material.attacked])
-        control.append(count_leaked(material.truth, found))
+        read = method.fit(texts, split.clean[split.learned], None, encoder, seed + run)
+        found = read(split.clean[split.attacked])
+        control.append(count_leaked(split.truth, found))
         clean = clean or found
         readers.append(read)
-        if material.removed is not None:
+        if split.removed is not None:
             # No substitutes here: another term put in and taken out again leaves the same text.
-            read = instrument.fit(texts, material.removed[material.learn], None, None, seed + run)
-            found = read(material.removed[material.test])
-            floor.append(count_leaked(material.truth, found))
+            read = method.fit(texts, split.removed[split.learn], None, None, seed + run)
+            found = read(split.removed[split.test])
+            floor.append(count_leaked(split.truth, found))
             bare = bare or found
-    return Scale(instrument, control, floor, material.prior(), clean, bare, readers)
+    return Calibration(method, control, floor, split.prior(), clean, bare, readers)
 
 
 def attack(
-    instrument: Instrument, material: Split, target: Target, seeds: int, *, query: bool, seed: int
+    method: AttackMethod, split: Split, target: Target, seeds: int, *, query: bool, seed: int
 ) -> Reading:
     """Run an attack, trained on fresh releases; one that writes texts is slow and reads one release."""
-    texts = [material.texts[row] for row in material.learned]
-    vectors, victim = target.learning(material.learned)
+    texts = [split.texts[row] for row in split.learned]
+    vectors, victim = target.learning(split.learned)
     hits: list[Hits] = []
     guesses: Guesses = []
     readers: list[Read] = []
     for run in range(seeds):
-        encoder = material.embedder if query else None
-        read = instrument.fit(texts, vectors, victim, encoder, seed + run)
+        encoder = split.embedder if query else None
+        read = method.fit(texts, vectors, victim, encoder, seed + run)
         readers.append(read)
-        for draw in range(target.draws if instrument.reads == "terms" else 1):
-            found = read(target.documents(draw)[material.attacked])
-            hits.append(count_leaked(material.truth, found))
+        for draw in range(target.draws if method.reads == "terms" else 1):
+            found = read(target.documents(draw)[split.attacked])
+            hits.append(count_leaked(split.truth, found))
             guesses = guesses or found
-    return Reading(hits, guesses, readers)
+    return Reading(hits, guesses, split.attacked, readers)
 
 
-def leakage(scale: Scale, reading: Reading, material: Split) -> Leakage:
+def leakage(calibration: Calibration, reading: Reading, split: Split) -> Leakage:
     """The attack's figures with their intervals, where its floor was measured."""
     return measure_leakage(
-        control=scale.control,
-        floor=scale.floor,
+        control=calibration.control,
+        floor=calibration.floor,
         released=reading.hits,
-        prior=scale.prior,
-        attack=scale.instrument.name,
-        how=material.resampling(),
+        prior=calibration.prior,
+        attack=calibration.method.name,
+        how=split.resampling(),
     )

@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.auditing.settings import Suite
 from sfumato.errors import InputError
 from sfumato.evaluation.baselines import BASELINES, Sample
 from sfumato.evaluation.defence import Defence
 from sfumato.metrics.intervals import Interval
 from sfumato.metrics.utility import Utility
-from sfumato.trials.reading import Scale, attack, leakage
+from sfumato.trials.reading import Calibration, attack, leakage
 from sfumato.trials.split import Split
+from sfumato.trials.suite import Suite
 from sfumato.trials.target import DefenceTarget
-from sfumato.trials.utility import Yardstick
+from sfumato.trials.utility import UtilityMeasure
 
 MATCHED = 0.95
 """Share of clean utility at which defences are compared."""
@@ -71,11 +71,27 @@ def installed_baselines(names: Iterable[str] | None) -> tuple[list[str], list[tu
     return able, [(name, BASELINES.install_line(name)) for name in wanted if name not in able]
 
 
+def sample_of(split: Split, seed: int) -> Sample:
+    """What a defence may be learned from: texts of the pool that are not attacked."""
+    if split.embedder is None:
+        raise InputError("Baselines embed texts of their own. Name the encoder with --embedder.")
+    attacked = set(split.attacked.tolist())
+    own = np.array([row for row in range(len(split.texts)) if row not in attacked], np.intp)
+    return Sample(
+        [split.texts[row] for row in own],
+        split.clean[own],
+        split.concept,
+        split.embedder,
+        None if split.spans is None else [split.spans[row] for row in own],
+        seed,
+    )
+
+
 def compare(
-    material: Split,
+    split: Split,
     names: Sequence[str],
-    scale: Scale,
-    yardstick: Yardstick,
+    calibration: Calibration,
+    measure: UtilityMeasure,
     suite: Suite,
     *,
     seed: int,
@@ -84,42 +100,31 @@ def compare(
     """Fit baselines on texts that are not attacked, then attack and use every setting of each.
 
     Args:
-        material: texts and vectors.
+        split: texts and vectors.
         names: which baselines.
-        scale: the attack, with its control and floor.
-        yardstick: how utility is measured.
+        calibration: the attack, with its control and floor.
+        measure: how utility is measured.
         suite: how much of everything.
         seed: of the attack and the noise.
         on_step: hears of every baseline before it begins.
     """
-    if material.embedder is None:
-        raise InputError("Baselines embed texts of their own. Name the encoder with --embedder.")
-    attacked = set(material.attacked.tolist())
-    own = np.array([row for row in range(len(material.texts)) if row not in attacked], np.intp)
-    sample = Sample(
-        [material.texts[row] for row in own],
-        material.clean[own],
-        material.concept,
-        material.embedder,
-        None if material.spans is None else [material.spans[row] for row in own],
-        seed,
-    )
+    sample = sample_of(split, seed)
     rows = []
     for name in names:
         on_step(name)
         for defence in BASELINES.get(name)().fit(sample):
-            rows.append(_row(defence, material, scale, yardstick, suite, seed))
+            rows.append(_row(defence, split, calibration, measure, suite, seed))
     return rows
 
 
 def _row(
-    defence: Defence, material: Split, scale: Scale, yardstick: Yardstick, suite: Suite, seed: int
+    defence: Defence, split: Split, calibration: Calibration, measure: UtilityMeasure, suite: Suite, seed: int
 ) -> BaselineRow:
-    target = DefenceTarget(defence, material, draws=suite.draws, seed=seed)
+    target = DefenceTarget(defence, split, draws=suite.draws, seed=seed)
     # Where texts are rewritten or a key is used, texts with another term put in would not go the same way.
     query = defence.rewrite is None and defence.key is None
-    reading = attack(scale.instrument, material, target, 1, query=query, seed=seed)
-    found = leakage(scale, reading, material)
+    reading = attack(calibration.method, split, target, 1, query=query, seed=seed)
+    found = leakage(calibration, reading, split)
     return BaselineRow(
         name=defence.name,
         setting=defence.setting,
@@ -127,7 +132,7 @@ def _row(
         excess=found.excess,
         interval=found.interval,
         absolute=found.absolute,
-        utility=yardstick.measure(target),
+        utility=measure.measure(target),
         guarantee=defence.guarantee.describe(),
         keyed=defence.key is not None,
     )

@@ -20,6 +20,12 @@ class LeftOut(Exception):
     """An attack cannot be run on this target; the audit goes on and says why."""
 
 
+def percent(value: float) -> str:
+    """A share as people write it; small ones with a digit more."""
+    number = 100 * value
+    return f"{number:.1f} %" if abs(number) < 9.95 else f"{number:.0f} %"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttackRow:
     """What one attack got."""

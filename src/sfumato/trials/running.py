@@ -18,7 +18,7 @@ from sfumato.metrics.intervals import Figure, share
 from sfumato.metrics.leakage import confidence_figure, leakage_figure
 from sfumato.metrics.ranking import ranked
 from sfumato.metrics.reconstruction import text_figures
-from sfumato.trials.threat import Scene, Stage, attack_clean, stage
+from sfumato.trials.threat import ThreatModel, Trial, attack_clean, set_up
 
 
 def settings_of(kind: type[Attack]) -> list[str]:
@@ -129,11 +129,11 @@ def control_figure(inverter: Inverter) -> Figure | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class AttackResult:
     """One attack, run."""
 
     inverter: Inverter
-    stage: Stage
+    trial: Trial
     recovered: Recovered
     figures: list[Figure]
     """What it got right, where the true texts are known."""
@@ -143,25 +143,25 @@ class Outcome:
 
 def run_attack(
     attack: Attack,
-    scene: Scene,
+    threat: ThreatModel,
     *,
     concept: Concept | None = None,
     load: PathLike | None = None,
     control: bool = True,
     on_step: OnStep | None = None,
-) -> Outcome:
-    """Fit an attack, read the vectors of a scene, and score what can be scored.
+) -> AttackResult:
+    """Fit an attack, read the vectors it is tried on, and score what can be scored.
 
     Args:
         attack: the attack and its settings.
-        scene: whose vectors are read, and what is known.
+        threat: whose vectors are read, and what is known.
         concept: the sensitive terms, to score by.
         load: a folder with a fitted attack, instead of fitting one.
         control: whether to report how it reads clean vectors, for which it may have to be fitted to those.
         on_step: hears how far it is.
     """
     kind = type(attack)
-    ready = stage(scene, attack, loaded=load is not None)
+    ready = set_up(threat, attack, loaded=load is not None)
     if load is not None:
         inverter = inverter_of(kind).load(load)
     else:
@@ -169,14 +169,14 @@ def run_attack(
     recovered = inverter.recover(ready.attacked)
     # What it says of clean vectors counts only where clean vectors are what it was given.
     proof = control_figure(inverter) if control and (ready.learned_clean or load is not None) else None
-    if scene.texts is None:
-        return Outcome(inverter, ready, recovered, [], proof)
-    true = [scene.texts[row] for row in ready.rows]
+    if threat.texts is None:
+        return AttackResult(inverter, ready, recovered, [], proof)
+    true = [threat.texts[row] for row in ready.rows]
 
     def figures(found: Recovered) -> list[Figure]:
         return figures_of(kind, found, true, concept=concept, known=ready.learned)
 
     if control and proof is None and load is None:
-        clean = attack_clean(attack, inverter, scene, ready, on_step)
+        clean = attack_clean(attack, inverter, threat, ready, on_step)
         proof = None if clean is None else figures(clean)[0]
-    return Outcome(inverter, ready, recovered, figures(recovered), proof)
+    return AttackResult(inverter, ready, recovered, figures(recovered), proof)

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.arrays import as_vectors
-from sfumato.auditing.settings import Suite
 from sfumato.concepts.concept import Concept
 from sfumato.concepts.labelled import Labelled
 from sfumato.concepts.pairs import Pairs, build_pairs
@@ -22,6 +21,7 @@ from sfumato.metrics.leakage import Hits, count_prior
 from sfumato.metrics.similarity import pair_cosines
 from sfumato.preparing import RowSpans
 from sfumato.randomness import generator
+from sfumato.trials.suite import Suite
 from sfumato.types import Rows, Vectors
 
 TEST_SHARE = 0.4

@@ -42,14 +42,12 @@ class Target(Protocol):
 class DefenceTarget:
     """A protector or a baseline."""
 
-    def __init__(self, defence: Defence, material: Split, *, draws: int = 1, seed: int = 0) -> None:
-        self.defence, self.material, self.seed = defence, material, seed
+    def __init__(self, defence: Defence, split: Split, *, draws: int = 1, seed: int = 0) -> None:
+        self.defence, self.split, self.seed = defence, split, seed
         self.label, self.guarantee = defence.label, defence.guarantee
         self.repeats = defence.mechanism.noisy
         self.draws = draws if self.repeats else 1
-        self.entering, self.matched = defence.prepare_rows(
-            material.texts, material.clean, material.spans, seed
-        )
+        self.entering, self.matched = defence.prepare_rows(split.texts, split.clean, split.spans, seed)
 
     def learning(self, rows: Rows) -> tuple[Vectors, Releasing | None]:
         """Vectors that enter the mechanism, if any; behind a key, releases of texts stored under it."""
@@ -66,10 +64,10 @@ class DefenceTarget:
 
     def others(self, texts: Sequence[str]) -> Vectors:
         """One release of other texts; labelled spans, where the concept needs them, they have none."""
-        encoder = self.material.embedder
+        encoder = self.split.embedder
         if encoder is None:
             raise InputError("Searches and pairs have to be embedded for this. Name the encoder.")
-        spans: RowSpans | None = [[] for _ in texts] if self.material.spans is not None else None
+        spans: RowSpans | None = [[] for _ in texts] if self.split.spans is not None else None
         return self.defence.queries(texts, encoder.embed(texts), spans=spans, seed=self.seed)
 
 
@@ -79,13 +77,13 @@ class FixedTarget:
     draws = 1
     repeats = False
 
-    def __init__(self, vectors: Vectors, material: Split) -> None:
-        self.vectors = vectors[material.source]
-        self.material = material
+    def __init__(self, vectors: Vectors, split: Split) -> None:
+        self.vectors = vectors[split.source]
+        self.split = split
         self.label = "the vectors given"
         note = "nothing is known about how these vectors were made"
         self.guarantee = Guarantee("unknown", float("inf"), "none", "none", notes=(note,))
-        self._rows = {text: row for row, text in enumerate(material.texts)}
+        self._rows = {text: row for row, text in enumerate(split.texts)}
 
     def learning(self, rows: Rows) -> tuple[Vectors, Releasing | None]:
         """The vectors as they are: pairs of a text and its release that leaked."""

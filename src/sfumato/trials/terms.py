@@ -18,15 +18,15 @@ def public_terms(concept: Concept) -> set[str]:
     return {term.lower() for term in concept.terms} if concept.source in PUBLIC else set()
 
 
-def by_term(material: Split, columns: dict[str, Guesses | None]) -> list[dict[str, Any]]:
+def by_term(split: Split, columns: dict[str, Guesses | None]) -> list[dict[str, Any]]:
     """How often each term is named where it stands, the most frequent term first.
 
     Args:
-        material: the texts.
+        split: the texts.
         columns: what was read, by the name of the column it becomes.
     """
-    truth = material.truth
-    public = public_terms(material.concept)
+    truth = split.truth
+    public = public_terms(split.concept)
     rows = []
     found = {
         name: None if guesses is None else [named(*row) for row in zip(truth, guesses, strict=True)]

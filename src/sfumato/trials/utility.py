@@ -56,7 +56,7 @@ class Searches:
             raise InputError(f"Search {empty} must have a relevant row. Found none.")
 
 
-class Yardstick(Protocol):
+class UtilityMeasure(Protocol):
     """One measure of utility, ready for any target."""
 
     def measure(self, target: Target) -> Utility:
@@ -66,11 +66,11 @@ class Yardstick(Protocol):
 class Neighbours:
     """How well a search among releases finds what is near among clean vectors: nDCG@10 without gold."""
 
-    def __init__(self, material: Split, most: int, seed: int) -> None:
-        self.rows = np.sort(generator(seed).permutation(len(material.texts))[:most])
-        near = _nearest(material.clean, self.rows, min(NEAREST, len(material.texts) - 1))
+    def __init__(self, split: Split, most: int, seed: int) -> None:
+        self.rows = np.sort(generator(seed).permutation(len(split.texts))[:most])
+        near = _nearest(split.clean, self.rows, min(NEAREST, len(split.texts) - 1))
         self.relevant = [dict.fromkeys(found, 1.0) for found in near.tolist()]
-        self.clean = self._search(material.clean)
+        self.clean = self._search(split.clean)
 
     def _search(self, vectors: Vectors) -> Retrieval:
         return retrieve(vectors[self.rows], vectors, self.relevant, k=NEAREST, exclude=self.rows.tolist())
@@ -84,14 +84,14 @@ class Neighbours:
 class SearchQuality:
     """nDCG@10 of searches whose answers are known; searches are released like documents."""
 
-    def __init__(self, material: Split, searches: Searches, most: int, seed: int) -> None:
+    def __init__(self, split: Split, searches: Searches, most: int, seed: int) -> None:
         chosen = chosen_searches(searches, most, seed)
-        place = {row: number for number, row in enumerate(material.source.tolist())}
+        place = {row: number for number, row in enumerate(split.source.tolist())}
         self.texts = [searches.texts[row] for row in chosen]
         self.relevant = [{place[row]: 1.0 for row in searches.relevant[number]} for number in chosen]
-        own = {text: row for row, text in enumerate(material.texts)}
+        own = {text: row for row, text in enumerate(split.texts)}
         self.hidden = [own.get(text, -1) for text in self.texts]  # a text does not look for itself
-        self.clean = self._search(_clean(material, self.texts), material.clean)
+        self.clean = self._search(_clean(split, self.texts), split.clean)
 
     def _search(self, asked: Vectors, stored: Vectors) -> Retrieval:
         return retrieve(asked, stored, self.relevant, k=NEAREST, exclude=self.hidden)
@@ -105,12 +105,12 @@ class SearchQuality:
 class SimilarityQuality:
     """Pearson's correlation of cosines with scores of people, both texts released."""
 
-    def __init__(self, material: Split, pairs: ScoredPairs, most: int, seed: int) -> None:
+    def __init__(self, split: Split, pairs: ScoredPairs, most: int, seed: int) -> None:
         chosen = np.sort(generator(seed).permutation(len(pairs.scores))[:most])
         self.first = [pairs.first[row] for row in chosen]
         self.second = [pairs.second[row] for row in chosen]
         self.scores = np.array([float(pairs.scores[row]) for row in chosen])
-        self.clean = sts(_clean(material, self.first), _clean(material, self.second), self.scores)
+        self.clean = sts(_clean(split, self.first), _clean(split, self.second), self.scores)
 
     def measure(self, target: Target) -> Utility:
         """Release both sides and compare."""
@@ -124,31 +124,31 @@ def chosen_searches(searches: Searches, most: int, seed: int) -> list[int]:
     return sorted(generator(seed).permutation(len(searches.texts))[:most].tolist())
 
 
-def yardsticks(
-    material: Split,
+def utility_measures(
+    split: Split,
     *,
     searches: Searches | None = None,
     pairs: ScoredPairs | None = None,
     most: int,
     seed: int,
-) -> list[Yardstick]:
+) -> list[UtilityMeasure]:
     """What there is a gold standard for, the main one first; without any, clean neighbours."""
-    made: list[Yardstick] = []
+    made: list[UtilityMeasure] = []
     if searches is not None:
-        made.append(SearchQuality(material, searches, most, seed))
+        made.append(SearchQuality(split, searches, most, seed))
     if pairs is not None:
-        made.append(SimilarityQuality(material, pairs, most, seed))
-    return made or [Neighbours(material, most, seed)]
+        made.append(SimilarityQuality(split, pairs, most, seed))
+    return made or [Neighbours(split, most, seed)]
 
 
-def _clean(material: Split, texts: list[str]) -> Vectors:
+def _clean(split: Split, texts: list[str]) -> Vectors:
     """Clean vectors of texts: looked up where they are in the pool, else embedded."""
-    own = {text: row for row, text in enumerate(material.texts)}
+    own = {text: row for row, text in enumerate(split.texts)}
     if all(text in own for text in texts):
-        return material.clean[[own[text] for text in texts]]
-    if material.embedder is None:
+        return split.clean[[own[text] for text in texts]]
+    if split.embedder is None:
         raise InputError("Searches and pairs have to be embedded. Name the encoder.")
-    return material.embedder.embed(texts)
+    return split.embedder.embed(texts)
 
 
 def _nearest(vectors: Vectors, rows: NDArray[np.intp], k: int) -> NDArray[np.intp]:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sfumato.attacks.decoder import Decoder
-from sfumato.attacks.minilm import ReadyMade
-from sfumato.trials.reading import Instrument, tokens
+from sfumato.trials.reading import AttackMethod, named, tokens
 from sfumato_research.dppn.defences import NAMES, defence, levels
 from sfumato_research.dppn.printed import ATTACKS, ENCODERS, METHODS
 from sfumato_research.sparse.data import comparison, corpus
@@ -14,26 +12,18 @@ from sfumato_research.studies.base import Cell, Finding, Outcome, Setting, Table
 from sfumato_research.studies.comparison import Comparison
 from sfumato_research.studies.data import encoder
 from sfumato_research.studies.measured import sizes
-from sfumato_research.studies.writers import writer
 
 EPSILONS = (1, 2)
 
 
-def _attackers(on: Comparison, setting: Setting) -> dict[str, Instrument]:
+def _attackers(on: Comparison, setting: Setting) -> dict[str, AttackMethod]:
     """What stands for each attack of the paper."""
     device = None if setting.device == "cuda" else "cpu"
-    likeliest = setting.pick(4, 1)
+    plain = replace(on.suite, copies=0)
     return {
-        "Vec2Text": writer(
-            "minilm",
-            lambda seed: ReadyMade(seed=seed, device=device, likeliest=likeliest),
-            needs_texts=False,
-        ),
-        "GEIA": writer(
-            "decoder",
-            lambda seed: Decoder(seed=seed, epochs=setting.pick(20.0, 1.0), device=device),
-        ),
-        "MLC": tokens(replace(on.suite, copies=0), on.split, hidden=(512, 256, 128), dropout=0.0),
+        "Vec2Text": named("minilm", on.split, device=device, likeliest=setting.pick(4, 1)),
+        "GEIA": named("decoder", on.split, device=device, epochs=setting.pick(20.0, 1.0)),
+        "MLC": tokens(plain, on.split, hidden=(512, 256, 128), dropout=0.0),
     }
 
 

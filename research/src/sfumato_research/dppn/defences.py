@@ -17,7 +17,7 @@ from sfumato.mechanisms import MECHANISMS, Mechanism, Suppression
 from sfumato.randomness import Draws, generator
 from sfumato.release import Releasing
 from sfumato.sensitivity import Mask
-from sfumato.trials.reading import Instrument, Read
+from sfumato.trials.reading import AttackMethod, Read
 from sfumato.types import FloatArray, Floats, Vectors
 from sfumato_research.dppn.printed import CLEAN, TRADE_OFF
 from sfumato_research.sparse.data import comparison
@@ -60,7 +60,7 @@ def random_mask(dim: int, seed: int) -> Mask:
     return Mask(np.asarray(generator(seed).permutation(dim), np.float64), name="random")
 
 
-def unaware(on: Comparison) -> Instrument:
+def unaware(on: Comparison) -> AttackMethod:
     """The same attacker trained on clean vectors, who reads releases as if nothing had been done to them."""
     learned: dict[int, Read] = {}
 

@@ -16,7 +16,7 @@ from sfumato.metrics.leakage import named
 from sfumato.randomness import generator
 from sfumato.sensitivity import Mask, MaskLearner, MaskSettings
 from sfumato.sensitivity.analysis import top_overlap
-from sfumato.trials.reading import Instrument
+from sfumato.trials.reading import AttackMethod
 from sfumato_research.dppn.defences import defence, levels, unaware
 from sfumato_research.dppn.printed import SPILL
 from sfumato_research.studies.base import Cell, Finding, Outcome, Picture, Setting, Table
@@ -191,7 +191,7 @@ def _others(texts: Sequence[str], known: Sequence[str], seed: int) -> list[str]:
     return [able[place] for place in generator(seed).permutation(len(able))[:_OTHERS]]
 
 
-def _by_word(on: Comparison, made: Defence, attacker: Instrument) -> dict[str, tuple[float, float]]:
+def _by_word(on: Comparison, made: Defence, attacker: AttackMethod) -> dict[str, tuple[float, float]]:
     """For each word: how often it was named, and how often it stood in an attacked text."""
     split = on.split
     target = on.target(made)

@@ -5,17 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sfumato.attacks.alignment import Alignment
-from sfumato.attacks.base import Embeds
 from sfumato.attacks.classifier import TokenClassifier
-from sfumato.auditing.settings import SUITES, Suite
 from sfumato.evaluation import BASELINES, Defence
 from sfumato.mechanisms import Identity
 from sfumato.protector import NEUTRAL_COPIES, Protector
-from sfumato.release import Releasing
-from sfumato.trials.reading import Instrument, Read
+from sfumato.trials.reading import AttackMethod, named
+from sfumato.trials.suite import SUITES, Suite
 from sfumato.trials.utility import ScoredPairs, Searches
-from sfumato.types import Vectors
 from sfumato_research.studies.base import Setting
 from sfumato_research.studies.comparison import Comparison
 from sfumato_research.studies.corpora import Corpus
@@ -45,7 +41,8 @@ def compare(corpus: Corpus, setting: Setting, model: str) -> Comparison:
     if searches is not None:
         searches = Searches(searches.texts[: chosen.searches], searches.relevant[: chosen.searches])
     cut = replace(corpus, pairs=pairs, searches=searches, needed=setting.pick(corpus.needed, ()))
-    on = Comparison(cut, encoder(setting, model), chosen, most_pairs=2 * chosen.searches, seed=setting.seed)
+    most = 2 * chosen.searches
+    on = Comparison(cut, encoder(setting, model), chosen, most_pairs=most, seed=setting.seed)
     setting.on_step(f"{corpus.name}: control and floor")
     on.calibration()
     return on
@@ -54,9 +51,8 @@ def compare(corpus: Corpus, setting: Setting, model: str) -> Comparison:
 def protectors(on: Comparison) -> list[Defence]:
     """The default protector, and its two halves by themselves."""
     both, light = on.protector(limit=LIMIT), on.protector(limit=LIMIT, neutral=0)
-    neutral = Protector(
-        Identity(), embedder=on.embedder, concepts=(on.split.concept,), neutral=NEUTRAL_COPIES
-    )
+    concepts = (on.split.concept,)
+    neutral = Protector(Identity(), embedder=on.embedder, concepts=concepts, neutral=NEUTRAL_COPIES)
     return [
         Defence.from_protector(both, setting="default"),
         Defence.from_protector(light, setting="ellipsoid alone"),
@@ -67,25 +63,17 @@ def protectors(on: Comparison) -> list[Defence]:
 def baselines(on: Comparison, names: Sequence[str], setting: Setting) -> list[Defence]:
     """Every setting of some baselines, learned from rows that are not attacked."""
     made: list[Defence] = []
-    for name in names:
-        if BASELINES.installed(name):
-            setting.on_step(f"{on.corpus.name}: {name}")
-            made += BASELINES.get(name)().fit(on.sample)
+    for name in filter(BASELINES.installed, names):
+        setting.on_step(f"{on.corpus.name}: {name}")
+        made += BASELINES.get(name)().fit(on.sample)
     return made
 
 
-def alignment(on: Comparison, setting: Setting, pairs: int) -> Instrument:
+def alignment(on: Comparison, setting: Setting, pairs: int) -> AttackMethod:
     """An attacker with an encoder of his own and some leaked releases, who queries nothing."""
+    split = on.split
     theirs = encoder(setting, "wordllama" if on.embedder.name != "wordllama" else "minilm")
-
-    def fit(
-        texts: Sequence[str], vectors: Vectors, victim: Releasing | None, embedder: Embeds | None, seed: int
-    ) -> Read:
-        reader = TokenClassifier(
-            vocabulary=on.split.vocabulary, epochs=on.suite.epochs, control=False, seed=seed
-        )
-        attack = Alignment(encoder=theirs, reader=reader, corpus=texts, pairs=pairs, seed=seed)
-        fitted = attack.fit(texts, vectors)
-        return lambda released: fitted.recover(released).rows
-
-    return Instrument(f"alignment, {pairs} leaked", "text", fit)
+    reader = TokenClassifier(vocabulary=split.vocabulary, epochs=on.suite.epochs, control=False, seed=on.seed)
+    own = [split.texts[row] for row in split.learned]
+    method = named("alignment", split, encoder=theirs, reader=reader, corpus=own, pairs=pairs)
+    return replace(method, name=f"alignment, {pairs} leaked")

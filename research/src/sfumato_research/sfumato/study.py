@@ -9,7 +9,9 @@ from functools import partial
 from sfumato.evaluation import Defence
 from sfumato.mechanisms.base import one_blas_thread
 from sfumato.metrics import Leakage, Utility
-from sfumato.trials.control import MARGIN
+from sfumato.trials.control import MARGIN, works
+from sfumato.trials.questions.averaging import averaging_row
+from sfumato.trials.reading import AttackMethod
 from sfumato.trials.reading import named as attack_method
 from sfumato.trials.rows import AttackRow, LeftOut
 from sfumato_research.sfumato.comparison import alignment, baselines, compare, protectors
@@ -73,16 +75,27 @@ def _attacks(
     setting.on_step(f"{on.corpus.name}: {defence.label}")
     aligned = alignment(on, setting, LEAKED)
     few = on.narrowed(on.suite.written)
-    found: list[Leakage | AttackRow] = [on.leakage(defence), on.leakage(defence, aligned, leaked=True)]
-    blind = set() if on.works(aligned) else {aligned.name}
+    found: list[Leakage | AttackRow] = [
+        on.leakage(defence),
+        on.leakage(defence, aligned, target=on.leaked(defence)),
+    ]
+    blind = _blind(on, aligned)
     for name in written:
         setting.on_step(f"{on.corpus.name}: {name} on {defence.label}")
         writer = attack_method(name, few.split)
         found.append(few.leakage(defence, writer))
-        blind |= set() if few.works(writer) else {name}
+        blind |= _blind(few, writer)
     with suppress(LeftOut):  # without noise every release is the same
-        found.append(on.averaged(defence))
+        target, count = on.target(defence), on.suite.averaged
+        found.append(averaging_row(on.split, target, on.calibration(), count, seed=on.seed))
     return found, blind
+
+
+def _blind(on: Comparison, method: AttackMethod) -> set[str]:
+    """The attack's name, if by an audit's own rule it does not read clean vectors."""
+    known = on.calibration(method)
+    sees = works(known.control, known.floor, known.prior, on.split.resampling())
+    return set() if sees else {method.name}
 
 
 def _defences(title: str, on: Comparison, rows: Sequence[Row]) -> Table:

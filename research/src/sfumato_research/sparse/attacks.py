@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from sfumato.concepts.concept import Concept
-from sfumato.trials.reading import Instrument
+from sfumato.trials.reading import AttackMethod, named
 from sfumato_research.sparse.data import comparison, shortened
 from sfumato_research.sparse.printed import ATTACKS, CATEGORIES, METHODS
 from sfumato_research.sparse.tradeoff import NAMES, defence, levels
@@ -17,7 +16,6 @@ from sfumato_research.studies.comparison import Comparison
 from sfumato_research.studies.corpora import Corpus
 from sfumato_research.studies.data import encoder, rows
 from sfumato_research.studies.measured import sizes
-from sfumato_research.studies.writers import writer
 
 PII = {"pii_presidio": "presidio", "pii_contextual": "contextual", "pii_ai4privacy_style": "pii"}
 MEDICAL = {"pii_medical_notes": ("notes", "text"), "mtsamples": ("mtsamples", "transcription")}
@@ -32,23 +30,13 @@ CONTROL = 0.1
 """How far above the floor an attack must read clean vectors, or what it reads of others says nothing."""
 
 
-def attackers(on: Comparison, setting: Setting) -> dict[str, Instrument]:
+def attackers(on: Comparison, setting: Setting) -> dict[str, AttackMethod]:
     """The three kinds of attack under the paper's names for them."""
-
-    def scratch(seed: int) -> Any:
-        from sfumato.attacks.decoder import Decoder
-
-        small = setting.pick({}, {"wordpieces": 2000, "width": 128, "longest": 24})
-        return Decoder(epochs=setting.pick(12.0, 0.3), device=setting.device, seed=seed, **small)
-
-    def ready(seed: int) -> Any:
-        from sfumato.attacks.minilm import ReadyMade
-
-        return ReadyMade(device=setting.device, seed=seed, likeliest=setting.pick(4, 1))
-
+    small = setting.pick({"epochs": 12.0}, {"epochs": 0.3, "wordpieces": 2000, "width": 128, "longest": 24})
+    ready = {"device": setting.device, "likeliest": setting.pick(4, 1)}
     return {
-        "Vec2Text": writer("minilm", ready, needs_texts=False),
-        "GEIA": writer("decoder", scratch),
+        "Vec2Text": named("minilm", on.split, **ready),
+        "GEIA": named("decoder", on.split, device=setting.device, **small),
         "MLC": on.tokens,
     }
 

@@ -1,20 +1,16 @@
 """One experiment for every study of concept protection: prepare once, then measure any defence the same way.
 
     on = Comparison(corpus, encoder(setting), sizes(setting), seed=setting.seed)
-    on.control, on.floor                       # leakages that every other one stands beside
     found = on.measure(Defence(name="laplace", mechanism=Laplace.from_noise_ratio(1.4, dim=on.dim)))
-    found.leakage.released, found.confidence.value, found.utility.kept
+    found.leakage.released, found.leakage.control, found.confidence.value, found.utility.kept
 
-A comparison draws texts with the concept and others, cuts those with it in two (near-duplicates on one side),
-and embeds them with and without the concept. `on.sample` holds only texts that are not attacked: learn masks,
-protectors and baselines from it. The attacks, their control, floor and prior, and the measures of utility are
-those of an audit (`sfumato.trials`); several seeds and draws are pooled, and intervals draw whole groups of
-near-duplicates.
+The split, the attacks with their control, floor and prior, and the measures of utility are those of an audit
+(`sfumato.trials`): seeds and draws are pooled, and intervals draw whole groups of near-duplicates. A sample
+holds only texts that are not attacked: learn masks, protectors and baselines from it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
@@ -22,7 +18,6 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.auditing.settings import Suite
 from sfumato.embedders.base import Embedder
 from sfumato.embedders.remembering import RememberingEmbedder
 from sfumato.evaluation import Defence, Sample
@@ -33,30 +28,13 @@ from sfumato.metrics import Leakage, Utility, count_confidence
 from sfumato.metrics.intervals import ratio_interval
 from sfumato.metrics.leakage import pool
 from sfumato.protector import Protector
-from sfumato.trials.control import works
-from sfumato.trials.questions.averaging import averaging_row
+from sfumato.trials import reading, utility
 from sfumato.trials.questions.informed import informed_row
-from sfumato.trials.reading import (
-    Instrument,
-    Read,
-    Reading,
-    Scale,
-    TermReader,
-    attack,
-    calibrate,
-    leakage,
-    tokens,
-)
-from sfumato.trials.rows import AttackRow, LeftOut
+from sfumato.trials.rivals import sample_of
+from sfumato.trials.rows import LeftOut
 from sfumato.trials.split import Split, gather
+from sfumato.trials.suite import Suite
 from sfumato.trials.target import DefenceTarget, FixedTarget, Target
-from sfumato.trials.utility import (
-    Neighbours,
-    SearchQuality,
-    SimilarityQuality,
-    Yardstick,
-    chosen_searches,
-)
 from sfumato.types import Vectors
 from sfumato_research.studies.base import Cell
 from sfumato_research.studies.corpora import ClassAccuracy, Corpus
@@ -86,48 +64,39 @@ class Comparison:
         self.corpus, self.suite, self.seed = corpus, suite, seed
         self.most_pairs = most_pairs or suite.searches
         self.embedder = RememberingEmbedder(embedder)
+        needed = {*corpus.needed, *corpus.answers(suite.searches, seed)}
         self.split: Split = gather(
-            corpus.texts,
-            corpus.concept,
-            suite,
-            spans=None,
-            embedder=self.embedder,
-            clean=None,
-            needed={*corpus.needed, *self._searched()},
-            seed=seed,
-        )
+            corpus.texts, corpus.concept, suite, spans=None, embedder=self.embedder, clean=None,
+            needed=needed, seed=seed,
+        )  # fmt: skip
         self.dim = self.split.clean.shape[1]
-        self._calibrations: dict[str, Scale] = {}
+        self._calibrations: dict[str, reading.Calibration] = {}
         self._target: DefenceTarget | None = None
 
     @cached_property
-    def measures(self) -> dict[str, Yardstick]:
+    def measures(self) -> dict[str, utility.UtilityMeasure]:
         """What there is a gold standard for, the main one first; without pairs and searches, neighbours."""
-        corpus, split, most = self.corpus, self.split, self.suite.searches
-        made: dict[str, Yardstick] = {}
+        corpus, split, most, seed = self.corpus, self.split, self.suite.searches, self.seed
+        made: dict[str, utility.UtilityMeasure] = {}
         if corpus.pairs is not None:
-            made["STS"] = SimilarityQuality(split, corpus.pairs, self.most_pairs, self.seed)
+            made["STS"] = utility.SimilarityQuality(split, corpus.pairs, self.most_pairs, seed)
         if corpus.searches is not None:
-            made["search"] = SearchQuality(split, corpus.searches, most, self.seed)
+            made["search"] = utility.SearchQuality(split, corpus.searches, most, seed)
         if corpus.labels is not None:
             made["classes"] = ClassAccuracy(split, corpus.labels)
         if corpus.pairs is None and corpus.searches is None:
-            made["neighbours"] = Neighbours(split, most, self.seed)
+            made["neighbours"] = utility.Neighbours(split, most, seed)
         return made
 
     @cached_property
     def sample(self) -> Sample:
         """Texts that are not attacked, to learn defences from."""
-        split = self.split
-        attacked = set(split.attacked.tolist())
-        own = [row for row in range(len(split.texts)) if row not in attacked]
-        texts = [split.texts[row] for row in own]
-        return Sample(texts, split.clean[own], split.concept, self.embedder, None, self.seed)
+        return sample_of(self.split, self.seed)
 
     @cached_property
-    def tokens(self) -> Instrument:
+    def tokens(self) -> reading.AttackMethod:
         """The default attack: the token classifier, the best of a network, a linear one and both."""
-        return tokens(self.suite, self.split)
+        return reading.tokens(self.suite, self.split)
 
     @property
     def control(self) -> float:
@@ -154,59 +123,60 @@ class Comparison:
             self._target = DefenceTarget(defence, self.split, draws=self.suite.draws, seed=self.seed)
         return self._target
 
-    def calibration(self, method: Instrument | None = None) -> Scale:
+    def leaked(self, defence: Defence) -> FixedTarget:
+        """One release of the pool that leaked beside its texts, for an attacker who can make none himself."""
+        released, source = self.target(defence).documents(), self.split.source
+        by_source = np.zeros((int(source.max()) + 1, self.dim), released.dtype)
+        by_source[source] = released
+        return FixedTarget(by_source, self.split)
+
+    def calibration(self, method: reading.AttackMethod | None = None) -> reading.Calibration:
         """What an attack reads from clean vectors and from texts without the concept."""
         chosen = method or self.tokens
         if chosen.name not in self._calibrations:
+            runs = self._runs(chosen)
             with one_blas_thread():
-                runs = self._runs(chosen)
-                self._calibrations[chosen.name] = calibrate(
-                    chosen, self.split, runs, query=True, seed=self.seed
-                )
+                found = reading.calibrate(chosen, self.split, runs, query=True, seed=self.seed)
+            self._calibrations[chosen.name] = found
         return self._calibrations[chosen.name]
 
-    def works(self, method: Instrument) -> bool:
-        """Whether an attack reads clean vectors, by an audit's own rule; if not, its figures say nothing."""
-        scale = self.calibration(method)
-        return works(scale.control, scale.floor, scale.prior, self.split.resampling())
-
-    def measure(self, defence: Defence, method: Instrument | None = None) -> Measured:
+    def measure(self, defence: Defence, method: reading.AttackMethod | None = None) -> Measured:
         """Attack a defence and use it."""
         chosen, target = method or self.tokens, self.target(defence)
         with one_blas_thread():
-            found = self._read(defence, chosen, target, self._runs(chosen))
-            draws = range(target.draws if chosen.reads == "terms" else 0)
-            seen = [target.documents(draw)[self.split.attacked] for draw in draws]
-            utility = next(iter(self.measures.values())).measure(target)
+            found = self._read(defence, chosen, target)
+            seen = [target.documents(draw)[self.split.attacked] for draw in range(target.draws)]
+            main = next(iter(self.measures.values())).measure(target)
         return Measured(
             defence.label,
-            leakage(self.calibration(chosen), found, self.split),
+            reading.leakage(self.calibration(chosen), found, self.split),
             self._confidence(found.readers, seen),
-            utility,
+            main,
             defence.mechanism.noise_ratio(self.dim),
             defence.guarantee.epsilon,
         )
 
+    def clean(self, method: reading.AttackMethod | None = None) -> Measured:
+        """The control as a row of its own: nothing is protected."""
+        known, attacked = self.calibration(method), self.split.attacked
+        found = reading.Reading(known.control, known.clean, attacked, known.readers)
+        leaks = reading.leakage(known, found, self.split)
+        sure = self._confidence(known.readers, [self.split.clean[attacked]])
+        main = next(iter(self.measures.values())).measure(self.target(Defence(name="unprotected")))
+        return Measured("unprotected", leaks, sure, main, 0.0, float("inf"))
+
     def leakage(
         self,
         defence: Defence,
-        method: Instrument | None = None,
+        method: reading.AttackMethod | None = None,
         *,
+        target: Target | None = None,
         runs: int | None = None,
-        leaked: bool = False,
     ) -> Leakage:
-        """What an attack reads.
-
-        Args:
-            defence: what is attacked.
-            method: the attack.
-            runs: how often it is trained, if not as often as the suite says.
-            leaked: whether the attacker learns from releases that leaked, not from his own.
-        """
+        """What an attack reads of a defence or of a target of it, trained as the suite says, or `runs` times."""
         chosen = method or self.tokens
-        target = self._leaked(defence) if leaked else self.target(defence)
-        found = self._read(defence, chosen, target, runs or self._runs(chosen))
-        return leakage(self.calibration(chosen), found, self.split)
+        found = self._read(defence, chosen, target or self.target(defence), runs)
+        return reading.leakage(self.calibration(chosen), found, self.split)
 
     def utility(self, defence: Defence) -> dict[str, Utility]:
         """What is left of each measure of use."""
@@ -221,20 +191,6 @@ class Comparison:
                 return informed_row(self.split, target, self.suite, counts=False, seed=self.seed).released
         except LeftOut:
             return None
-
-    def averaged(self, defence: Defence) -> AttackRow:
-        """The default attack on means of many releases."""
-        target, scale = self.target(defence), self.calibration()
-        return averaging_row(self.split, target, scale, self.suite.averaged, seed=self.seed)
-
-    def clean(self, method: Instrument | None = None) -> Measured:
-        """The control as a row of its own: nothing is protected."""
-        scale = self.calibration(method)
-        nothing = Defence(name="unprotected")
-        found = leakage(scale, Reading(scale.control, [], scale.readers), self.split)
-        sure = self._confidence(scale.readers, [self.split.clean[self.split.attacked]])
-        utility = next(iter(self.measures.values())).measure(self.target(nothing))
-        return Measured("unprotected", found, sure, utility, 0.0, float("inf"))
 
     def kept_by_laplace(self, ratio: float, draws: int = 3) -> float:
         """Share of clean utility that Laplace noise of this ratio keeps, as a mean over draws."""
@@ -257,24 +213,25 @@ class Comparison:
     def widened(self) -> Comparison:
         """The same for an attacker who learns from all texts that are not attacked."""
         split = self.split
-        everything = len(split.texts)
-        held = np.setdiff1d(split.rows, split.learned)
         assert split.removed is not None  # there is an embedder
-        bare, groups = split.clean.copy(), np.arange(everything) + split.groups.max() + 1
-        bare[split.rows], groups[split.rows] = split.removed, split.groups
-        terms: list[tuple[str, ...]] = [()] * everything
+        rows = np.arange(len(split.texts))
+        terms: list[tuple[str, ...]] = [()] * len(rows)
         for row, found in zip(split.rows, split.terms, strict=True):
             terms[row] = found
-        wide = replace(
-            split,
-            rows=np.arange(everything),
-            terms=terms,
-            learn=np.setdiff1d(np.arange(everything), held),
-            test=split.attacked,
-            groups=groups,
-            removed=bare,
+        removed, groups = split.clean.copy(), rows + split.groups.max() + 1
+        removed[split.rows], groups[split.rows] = split.removed, split.groups
+        learn = np.setdiff1d(rows, np.setdiff1d(split.rows, split.learned))
+        return self._with(
+            replace(
+                split,
+                rows=rows,
+                terms=terms,
+                learn=learn,
+                test=split.attacked,
+                groups=groups,
+                removed=removed,
+            )
         )
-        return self._with(wide)
 
     def _with(self, split: Split) -> Comparison:
         other = copy(self)
@@ -282,40 +239,27 @@ class Comparison:
         other.split, other._calibrations, other._target = split, {}, None
         return other
 
-    def _runs(self, method: Instrument) -> int:
+    def _runs(self, method: reading.AttackMethod) -> int:
         """How often an attack is trained: one that writes texts is slow."""
         return self.suite.seeds if method.reads == "terms" else 1
 
-    def _read(self, defence: Defence, method: Instrument, target: Target, runs: int) -> Reading:
+    def _read(
+        self, defence: Defence, method: reading.AttackMethod, target: Target, runs: int | None = None
+    ) -> reading.Reading:
         # Texts with another term put in do not go the way of rewritten texts, or of those under a key.
         query = defence.rewrite is None and defence.key is None
-        return attack(method, self.split, target, runs, query=query, seed=self.seed)
+        trained = runs or self._runs(method)
+        return reading.attack(method, self.split, target, trained, query=query, seed=self.seed)
 
-    def _leaked(self, defence: Defence) -> FixedTarget:
-        """One release of the pool that leaked beside its texts."""
-        released = self.target(defence).documents()
-        by_source = np.zeros((int(self.split.source.max()) + 1, self.dim), released.dtype)
-        by_source[self.split.source] = released
-        return FixedTarget(by_source, self.split)
-
-    def _confidence(self, readers: Sequence[Read], seen: Sequence[Vectors]) -> Cell:
+    def _confidence(self, readers: list[reading.Read], seen: list[Vectors]) -> Cell:
         """Mean probability given to what is really there; empty where the attack gives none."""
         hits = [
             count_confidence(self.split.truth, read.inner.probabilities(vectors), read.inner.vocabulary)
             for read in readers
-            if isinstance(read, TermReader)
+            if isinstance(read, reading.TermReader)
             for vectors in seen
         ]
         if not hits:
             return Cell(None)
-        all_runs = pool(hits)
-        interval = ratio_interval(all_runs.found, all_runs.total, self.split.resampling())
-        return Cell.between(all_runs.rate, interval)
-
-    def _searched(self) -> set[int]:
-        """Rows that searches look for."""
-        searches = self.corpus.searches
-        if searches is None:
-            return set()
-        chosen = chosen_searches(searches, self.suite.searches, self.seed)
-        return {row for number in chosen for row in searches.relevant[number]}
+        pooled = pool(hits)
+        return Cell.between(pooled.rate, ratio_interval(pooled.found, pooled.total, self.split.resampling()))

@@ -15,7 +15,7 @@ from sfumato.concepts.medical import DISEASES
 from sfumato.metrics import Utility, classify, compare_means
 from sfumato.trials.split import Split
 from sfumato.trials.target import Target
-from sfumato.trials.utility import ScoredPairs, Searches
+from sfumato.trials.utility import ScoredPairs, Searches, chosen_searches
 from sfumato.types import Vectors
 from sfumato_research.studies.data import rows, sts
 
@@ -49,6 +49,13 @@ class Corpus:
     """The class of each text."""
     needed: Collection[int] = ()
     """Rows that are always taken, beside those that searches look for."""
+
+    def answers(self, most: int, seed: int) -> set[int]:
+        """Rows that searches look for, where no more than so many are made."""
+        if self.searches is None:
+            return set()
+        chosen = chosen_searches(self.searches, most, seed)
+        return {row for number in chosen for row in self.searches.relevant[number]}
 
 
 class ClassAccuracy:

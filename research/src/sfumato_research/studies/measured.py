@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sfumato.auditing.settings import SUITES, Suite
 from sfumato.metrics import Leakage, Utility
+from sfumato.trials.suite import SUITES, Suite
 from sfumato_research.studies.base import Cell, Setting
 
 FULL = replace(SUITES["quick"], rows=2000, pool=4000, epochs=20, copies=3, seeds=2, draws=2, searches=2000)

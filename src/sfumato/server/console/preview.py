@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.attacks.leastsquares import LeftOut, LinearMap, fit_ridge, moments
+from sfumato.attacks.leastsquares import LeaveOneOut, LinearMap, fit_ridge, moments
 from sfumato.errors import ParameterError, SfumatoError
 from sfumato.metrics.leakage import count_leaked
 from sfumato.metrics.ranking import ranked
@@ -130,7 +130,7 @@ class Preview:
         self._prepared = self._protector.entrance().prepare(texts).vectors
         self._searches = self._protector.encoder.embed([record.query for record in self.records[:SEARCHES]])
         self._test = np.arange(RECORDS) % _TESTED == 0
-        self._ridge = LeftOut(self._clean[~self._test], self._held[~self._test]).best()
+        self._ridge = LeaveOneOut(self._clean[~self._test], self._held[~self._test]).best()
         self._clean_reader = self._reader(self._clean, None)
         self.control = self._named(self._clean_reader, self._clean)
         often = np.tile(self._held[~self._test].mean(axis=0), (int(self._test.sum()), 1))

@@ -1,1 +1,1 @@
-"""Attackers who ask something else than what a vector says: the worst case, many releases, known texts, an oracle."""
+"""Attackers who ask another question: the worst case, many releases, known texts, an oracle."""

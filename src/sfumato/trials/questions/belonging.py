@@ -7,9 +7,9 @@ import math
 import numpy as np
 from scipy.stats import binomtest
 
-from sfumato.auditing.verdict import percent
 from sfumato.metrics.similarity import unit_rows
 from sfumato.randomness import generator
+from sfumato.trials.rows import percent
 from sfumato.trials.split import Split
 from sfumato.types import Floats, Rows, Vectors
 
@@ -26,22 +26,22 @@ _ADVICE = (
 )
 
 
-def misfit(released: Vectors, material: Split, *, seed: int) -> str:
+def misfit(released: Vectors, split: Split, *, seed: int) -> str:
     """Why these vectors cannot be those of the texts, or nothing where they can.
 
     Args:
         released: `(n, d)` one for each of the caller's texts.
-        material: the texts that are looked at, and their clean vectors.
+        split: the texts that are looked at, and their clean vectors.
         seed: draws which.
     """
     rng = generator(seed)
-    asked = np.sort(rng.permutation(len(material.texts))[:_ASKED])
-    if released.shape[1] == material.clean.shape[1]:
+    asked = np.sort(rng.permutation(len(split.texts))[:_ASKED])
+    if released.shape[1] == split.clean.shape[1]:
         others = np.sort(rng.permutation(len(released))[:_OTHERS])
-        wrong = _misplaced(released, material, asked, others)
+        wrong = _misplaced(released, split, asked, others)
         if wrong:
             return f"these vectors do not belong to these texts: {wrong}. {_ADVICE}"
-        nearer = _nearer(released, material, asked, others)
+        nearer = _nearer(released, split, asked, others)
         if binomtest(nearer, len(asked), 0.5, alternative="greater").pvalue < _ALPHA:
             return ""
         said = (
@@ -50,7 +50,7 @@ def misfit(released: Vectors, material: Split, *, seed: int) -> str:
         )
     else:
         said = "they have another dimension than clean ones"
-    if _keeps_neighbours(released[material.source], material.clean, rng):
+    if _keeps_neighbours(released[split.source], split.clean, rng):
         return ""
     return (
         f"these vectors do not belong to these texts: {said}; nor do texts that are alike have vectors that "
@@ -58,18 +58,18 @@ def misfit(released: Vectors, material: Split, *, seed: int) -> str:
     )
 
 
-def _nearer(released: Vectors, material: Split, asked: Rows, others: Rows) -> int:
+def _nearer(released: Vectors, split: Split, asked: Rows, others: Rows) -> int:
     """For how many texts their own vector is nearer than half of all are."""
     centre = released[others].mean(axis=0, dtype=np.float64)
-    clean = unit_rows(material.clean[asked] - material.clean.mean(axis=0, dtype=np.float64))
-    own = np.vecdot(clean, unit_rows(released[material.source[asked]] - centre))
+    clean = unit_rows(split.clean[asked] - split.clean.mean(axis=0, dtype=np.float64))
+    own = np.vecdot(clean, unit_rows(released[split.source[asked]] - centre))
     cosines = clean @ unit_rows(released[others] - centre).T
     return int(((cosines < own[:, None]).sum(axis=1) > len(others) / 2).sum())
 
 
-def _misplaced(released: Vectors, material: Split, asked: Rows, others: Rows) -> str:
+def _misplaced(released: Vectors, split: Split, asked: Rows, others: Rows) -> str:
     """Whether vectors fit other rows plainly better than their own."""
-    clean, rows = unit_rows(material.clean[asked]), material.source[asked]
+    clean, rows = unit_rows(split.clean[asked]), split.source[asked]
     own = np.vecdot(clean, unit_rows(released[rows]))
     best = (clean @ unit_rows(released[others]).T).max(axis=1)
     elsewhere = int(((best >= _SAME) & (own < _OTHER)).sum())
@@ -81,7 +81,7 @@ def _misplaced(released: Vectors, material: Split, asked: Rows, others: Rows) ->
         gain = np.vecdot(clean[inside], unit_rows(moved)) - own[inside]
         if len(gain) > 2 and gain.mean() > _SIGMAS * gain.std(ddof=1) / math.sqrt(len(gain)):
             # Vectors that were turned lie anywhere; then only neighbours say which row is whose.
-            texts = _alike(material.clean[asked[inside]][:_COMPARED])
+            texts = _alike(split.clean[asked[inside]][:_COMPARED])
             here, there = (_alike(each[:_COMPARED]) for each in (released[rows[inside]], moved))
             if _agreement(texts, there) > _agreement(texts, here):
                 return f"they fit the texts better when moved by {abs(shift)}"

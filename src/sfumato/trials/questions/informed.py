@@ -7,13 +7,13 @@ from collections import Counter
 import numpy as np
 
 from sfumato.attacks.informed import Informed
-from sfumato.auditing.settings import Suite
 from sfumato.concepts.concept import Concept
 from sfumato.metrics.leakage import Hits, count_leaked, count_prior
 from sfumato.randomness import generator
 from sfumato.release import Releasing
 from sfumato.trials.rows import AttackRow, LeftOut, row_of
 from sfumato.trials.split import Split
+from sfumato.trials.suite import Suite
 from sfumato.trials.target import FixedTarget, Target
 from sfumato.types import Rows, Vectors
 
@@ -22,31 +22,31 @@ QUESTION = "Knowing the text but for the term: which term was it?"
 LEAST = 10
 
 
-def informed_row(material: Split, target: Target, suite: Suite, *, counts: bool, seed: int) -> AttackRow:
+def informed_row(split: Split, target: Target, suite: Suite, *, counts: bool, seed: int) -> AttackRow:
     """Ask the informed attacker about some of the attacked texts.
 
     His floor is chance: he weighs all candidates alike, so without a vector he is right one time in k.
     """
-    if material.embedder is None:
+    if split.embedder is None:
         raise LeftOut("it embeds every candidate, and there is no encoder")
-    if material.concept.source == "spans":
+    if split.concept.source == "spans":
         raise LeftOut("the spans come with the data, so texts with another term have none")
-    if target.documents().shape[1] != material.clean.shape[1] and isinstance(target, FixedTarget):
+    if target.documents().shape[1] != split.clean.shape[1] and isinstance(target, FixedTarget):
         raise LeftOut("the vectors have another dimension than clean ones, and nobody says why")
-    terms = candidates(material, suite.candidates)
-    asked = asked_of(material, terms, suite.informed, seed)
-    texts = [material.texts[row] for row in material.attacked[asked]]
-    truth = [material.truth[position] for position in asked]
+    terms = candidates(split, suite.candidates)
+    asked = asked_of(split, terms, suite.informed, seed)
+    texts = [split.texts[row] for row in split.attacked[asked]]
+    truth = [split.truth[position] for position in asked]
     attack = Informed(
-        concept=Concept.from_terms(material.concept.name, terms), embedder=material.embedder, seed=seed
+        concept=Concept.from_terms(split.concept.name, terms), embedder=split.embedder, seed=seed
     )
 
     def hits(victim: Releasing | None, entering: Vectors, releases: list[Vectors]) -> list[Hits]:
         reader = attack.fit(texts, entering, victim)
         return [count_leaked(truth, reader.recover(release).rows) for release in releases]
 
-    rows = material.attacked[asked]
-    clean = material.clean[rows]
+    rows = split.attacked[asked]
+    clean = split.clean[rows]
     vectors, victim = target.learning(rows)
     releases = [target.documents(draw)[rows] for draw in range(target.draws)]
     fixed = isinstance(target, FixedTarget)
@@ -61,32 +61,32 @@ def informed_row(material: Split, target: Target, suite: Suite, *, counts: bool,
         control=hits(None, clean, [clean]),
         floor=[Hits(total / len(terms), total)],
         floor_is="chance",
-        prior=count_prior(truth, material.known),
+        prior=count_prior(truth, split.known),
         released=hits(victim, clean if fixed else vectors, releases),
-        how=material.resampling(material.test[asked]),
+        how=split.resampling(split.test[asked]),
         counts=counts,
         note=note,
     )
 
 
-def candidates(material: Split, most: int) -> list[str]:
+def candidates(split: Split, most: int) -> list[str]:
     """The terms he chooses from, those of the most texts."""
-    counts = Counter(term for terms in material.terms for term in terms)
-    known = [term.lower() for term in material.vocabulary.terms]
+    counts = Counter(term for terms in split.terms for term in terms)
+    known = [term.lower() for term in split.vocabulary.terms]
     order = sorted(known, key=lambda term: (-counts[term], term))
     if len(order) < 2:
         raise LeftOut("there is one term only, so there is nothing to choose from")
     return sorted(order[:most])
 
 
-def asked_of(material: Split, terms: list[str], most: int, seed: int) -> Rows:
+def asked_of(split: Split, terms: list[str], most: int, seed: int) -> Rows:
     """Positions among the attacked texts that hold one of the terms and nothing else of the concept."""
-    alone = [position for position, held in enumerate(material.truth) if len(held) == 1 and held[0] in terms]
-    texts = [material.texts[row] for row in material.attacked[alone]]
+    alone = [position for position, held in enumerate(split.truth) if len(held) == 1 and held[0] in terms]
+    texts = [split.texts[row] for row in split.attacked[alone]]
     able = [
         position
         for position, text in zip(alone, texts, strict=True)
-        if len(material.vocabulary.terms_in(text)) == 1
+        if len(split.vocabulary.terms_in(text)) == 1
     ]
     if len(able) < LEAST:
         raise LeftOut(f"only {len(able)} of the attacked texts hold one term and no other")

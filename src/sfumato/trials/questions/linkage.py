@@ -6,13 +6,13 @@ import numpy as np
 
 from sfumato.attacks.bits import Bits
 from sfumato.attacks.linkage import Linkage
-from sfumato.auditing.settings import Suite
 from sfumato.metrics.intervals import share
 from sfumato.metrics.leakage import Hits
 from sfumato.randomness import generator
 from sfumato.release import Releasing
 from sfumato.trials.rows import AttackRow, LeftOut, row_of
 from sfumato.trials.split import Split
+from sfumato.trials.suite import Suite
 from sfumato.trials.target import DefenceTarget, FixedTarget, Target
 from sfumato.types import Rows, Vectors
 
@@ -21,38 +21,38 @@ BITS = "Do the low-order bits of the numbers alone name the text?"
 _APART = "It names a known text and not the concept, so the verdict does not rest on it."
 
 
-def linkage_row(material: Split, target: Target, suite: Suite, *, seed: int) -> AttackRow:
-    """Tell some of the attacked texts apart among the whole pool; chance is one in as many."""
-    rows = _some(material, suite.linked, seed)
-    entering, victim = _entering(material, target)
-    linker = Linkage(seed=seed).fit(material.texts, entering, victim)
-    clean = Linkage(seed=seed).fit(material.texts, material.clean)
+def linkage_row(split: Split, target: Target, suite: Suite, *, seed: int) -> AttackRow:
+    """OnStep some of the attacked texts apart among the whole pool; chance is one in as many."""
+    rows = _some(split, suite.linked, seed)
+    entering, victim = _entering(split, target)
+    linker = Linkage(seed=seed).fit(split.texts, entering, victim)
+    clean = Linkage(seed=seed).fit(split.texts, split.clean)
     total = np.ones(len(rows))
 
     def hits(ranks: object) -> Hits:
         return Hits((np.asarray(ranks) == 0).astype(np.float64), total)
 
-    chance = Hits(total / len(material.texts), total)
+    chance = Hits(total / len(split.texts), total)
     return row_of(
         "linkage",
         "row",
         LINKAGE,
-        control=[hits(clean.rank_of(material.clean[rows], rows))],
+        control=[hits(clean.rank_of(split.clean[rows], rows))],
         floor=[chance],
         floor_is="chance",
         prior=chance,
         released=[hits(linker.rank_of(target.documents(draw)[rows], rows)) for draw in range(target.draws)],
-        how=material.resampling(_positions(material, rows)),
+        how=split.resampling(_positions(split, rows)),
         counts=False,
-        note=f"Among {len(material.texts)} texts. {_APART}",
+        note=f"Among {len(split.texts)} texts. {_APART}",
     )
 
 
-def bits_row(material: Split, target: Target, suite: Suite, *, seed: int) -> AttackRow:
+def bits_row(split: Split, target: Target, suite: Suite, *, seed: int) -> AttackRow:
     """Rule known texts out by floating-point arithmetic; the control is plain float32 noise."""
-    rows = _some(material, suite.linked, seed)
-    entering, victim = _entering(material, target)
-    reader = Bits(seed=seed).fit(material.texts, entering, victim)
+    rows = _some(split, suite.linked, seed)
+    entering, victim = _entering(split, target)
+    reader = Bits(seed=seed).fit(split.texts, entering, victim)
     found = reader.recover(target.documents()[rows]).details["index"]
     figure = share("named", int((found == rows).sum()), len(rows))
     control = reader.control
@@ -80,18 +80,18 @@ def bits_row(material: Split, target: Target, suite: Suite, *, seed: int) -> Att
     )
 
 
-def _some(material: Split, most: int, seed: int) -> Rows:
-    return np.sort(generator(seed).permutation(material.attacked)[:most])
+def _some(split: Split, most: int, seed: int) -> Rows:
+    return np.sort(generator(seed).permutation(split.attacked)[:most])
 
 
-def _positions(material: Split, rows: Rows) -> Rows:
-    place = {row: position for position, row in enumerate(material.rows.tolist())}
+def _positions(split: Split, rows: Rows) -> Rows:
+    place = {row: position for position, row in enumerate(split.rows.tolist())}
     return np.array([place[row] for row in rows.tolist()], np.intp)
 
 
-def _entering(material: Split, target: Target) -> tuple[Vectors, Releasing | None]:
+def _entering(split: Split, target: Target) -> tuple[Vectors, Releasing | None]:
     if isinstance(target, DefenceTarget):
         return target.entering, target.defence.victim
-    if isinstance(target, FixedTarget) and target.vectors.shape != material.clean.shape:
+    if isinstance(target, FixedTarget) and target.vectors.shape != split.clean.shape:
         raise LeftOut("the vectors have another dimension than clean ones, and nobody says why")
-    return material.clean, None
+    return split.clean, None

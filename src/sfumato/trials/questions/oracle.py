@@ -9,8 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.attacks.oracle import name_by_asking
-from sfumato.auditing.settings import Suite
-from sfumato.auditing.verdict import percent
 from sfumato.concepts.concept import Concept
 from sfumato.concepts.swaps import written_like
 from sfumato.embedders.remembering import RememberingEmbedder
@@ -18,8 +16,9 @@ from sfumato.metrics.intervals import Figure, exact_share
 from sfumato.protector import Protector
 from sfumato.trials.control import MARGIN
 from sfumato.trials.questions.informed import asked_of, candidates
-from sfumato.trials.rows import AttackRow, LeftOut
+from sfumato.trials.rows import AttackRow, LeftOut, percent
 from sfumato.trials.split import Split
+from sfumato.trials.suite import Suite
 
 NAME = "oracle"
 QUESTION = (
@@ -80,19 +79,19 @@ class Oracle:
 
 
 def oracle_row(
-    material: Split, protector: Protector | None, suite: Suite, *, seed: int
+    split: Split, protector: Protector | None, suite: Suite, *, seed: int
 ) -> tuple[AttackRow, Oracle]:
     """Ask a protector about some of the attacked texts; its ledger is left alone.
 
     His control is the same choice among clean vectors; his floor and prior are chance.
     """
-    encoder, asked_for = _able(material, protector)
-    terms = candidates(material, suite.candidates)
-    asked = asked_of(material, terms, suite.informed, seed)
-    texts = [material.texts[row] for row in material.attacked[asked]]
-    concept = Concept.from_terms(material.concept.name, terms)
+    encoder, asked_for = _able(split, protector)
+    terms = candidates(split, suite.candidates)
+    asked = asked_of(split, terms, suite.informed, seed)
+    texts = [split.texts[row] for row in split.attacked[asked]]
+    concept = Concept.from_terms(split.concept.name, terms)
     names = [term.lower() for term in concept.terms]
-    truth = np.array([names.index(material.truth[position][0]) for position in asked])
+    truth = np.array([names.index(split.truth[position][0]) for position in asked])
     sentences = [_sentences(concept, text, own) for text, own in zip(texts, truth.tolist(), strict=True)]
     clean = name_by_asking(encoder.embed, encoder.embed(texts), sentences, seed=seed) == truth
     hits = name_by_asking(asked_for.embed, asked_for.embed(texts), sentences, seed=seed) == truth
@@ -101,7 +100,7 @@ def oracle_row(
     return _row(found, _named(clean)), found
 
 
-def _able(material: Split, protector: Protector | None) -> tuple[RememberingEmbedder, Protector]:
+def _able(split: Split, protector: Protector | None) -> tuple[RememberingEmbedder, Protector]:
     """The encoder, and the protector as it can be asked; or why it cannot."""
     if protector is None:
         raise LeftOut("nobody can be asked for another release of these vectors")
@@ -110,11 +109,11 @@ def _able(material: Split, protector: Protector | None) -> tuple[RememberingEmbe
             "this protector has no secret here, so noise is fresh and asking tells no more than `informed` "
             "learns; where noise is sticky, give the key with --secret"
         )
-    if material.embedder is None or protector.embedder is None:
+    if split.embedder is None or protector.embedder is None:
         raise LeftOut("it asks for releases of texts, and there is no encoder")
-    if material.concept.source == "spans":
+    if split.concept.source == "spans":
         raise LeftOut("the spans come with the data, so texts with another term have none")
-    return material.embedder, replace(protector, ledger=None, embedder=material.embedder)
+    return split.embedder, replace(protector, ledger=None, embedder=split.embedder)
 
 
 def _sentences(concept: Concept, text: str, own: int) -> list[str]:

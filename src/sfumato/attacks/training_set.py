@@ -25,7 +25,7 @@ _DRAWS = 2
 _SIDE_BY_SIDE = 2
 
 
-class Lesson:
+class TrainingSet:
     """What is learned from, and what is held back to calibrate and choose by."""
 
     def __init__(
@@ -45,9 +45,9 @@ class Lesson:
         self.noisy = np.concatenate([fresh(tested) for _ in range(_DRAWS)])
         self.kept = np.tile(kept, (_DRAWS, 1))
 
-    def without_noise(self) -> Lesson:
-        """The same lesson on clean vectors."""
-        return Lesson(self.vocabulary, self.clean, self.held, self.tested, self.true, None, self.seed)
+    def without_noise(self) -> TrainingSet:
+        """The same training set on clean vectors."""
+        return TrainingSet(self.vocabulary, self.clean, self.held, self.tested, self.true, None, self.seed)
 
     def reader(self, members: list[Perceptron]) -> TokenReader:
         """Calibrate the mean of the members on held-back rows (Platt 1999); clean rows are a control."""
@@ -91,33 +91,35 @@ def split_texts(
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class TrainingRun:
     """One network to be trained; its noise and its start come from `seed` alone."""
 
-    lesson: Lesson
+    training: TrainingSet
     schedule: Schedule
     seed: int
 
 
-def train_all(jobs: Sequence[Job], on_step: OnStep | None) -> list[Perceptron]:
+def train_all(runs: Sequence[TrainingRun], on_step: OnStep | None) -> list[Perceptron]:
     """Train networks, each in a thread of its own: two side by side, or on a device one after another."""
-    total, done = sum(job.schedule.epochs for job in jobs), [0] * len(jobs)
+    total, done = sum(run.schedule.epochs for run in runs), [0] * len(runs)
     # Made here: a seed's warning cannot be silenced in one thread alone.
-    releases = [fresh_releases(job.lesson.release, job.seed + 1) for job in jobs]
+    releases = [fresh_releases(run.training.release, run.seed + 1) for run in runs]
 
     def work(number: int) -> Perceptron:
-        job = jobs[number]
+        run = runs[number]
 
         def on_epoch(epoch: int) -> None:
             done[number] = epoch + 1
             if on_step is not None:
                 on_step("training", sum(done) / total)
 
-        return train(job.lesson.clean, job.lesson.held, releases[number], job.schedule, job.seed, on_epoch)
+        return train(
+            run.training.clean, run.training.held, releases[number], run.schedule, run.seed, on_epoch
+        )
 
-    on_host = all(isinstance(job.lesson.clean, np.ndarray) for job in jobs)
+    on_host = all(isinstance(run.training.clean, np.ndarray) for run in runs)
     with _single_threads(), ThreadPoolExecutor(_SIDE_BY_SIDE if on_host else 1) as pool:
-        return list(pool.map(work, range(len(jobs))))
+        return list(pool.map(work, range(len(runs))))
 
 
 @contextmanager
