@@ -173,7 +173,7 @@ class Comparison:
         target: Target | None = None,
         runs: int | None = None,
     ) -> Leakage:
-        """What an attack reads of a defence or of a target of it, trained as the suite says, or `runs` times."""
+        """What an attack reads of a defence or a target of it, trained as the suite says or `runs` times."""
         chosen = method or self.tokens
         found = self._read(defence, chosen, target or self.target(defence), runs)
         return reading.leakage(self.calibration(chosen), found, self.split)
