@@ -27,8 +27,8 @@ __getattr__, __dir__ = on_first_use(
 __all__ = [
     "CASES",
     "Case",
-    "Pivots",
     "CheckRow",
+    "Pivots",
     "Verification",
     "excluded",
     "identified",

@@ -8,7 +8,7 @@ from sfumato.trials.reading import AttackMethod, named, tokens
 from sfumato_research.dppn.defences import NAMES, defence, levels
 from sfumato_research.dppn.printed import ATTACKS, ENCODERS, METHODS
 from sfumato_research.sparse.data import comparison, corpus
-from sfumato_research.studies.base import Cell, Finding, Outcome, Setting, Table
+from sfumato_research.studies.base import Cell, Finding, Setting, StudyOutcome, StudyTable
 from sfumato_research.studies.comparison import Comparison
 from sfumato_research.studies.data import encoder
 from sfumato_research.studies.measured import sizes
@@ -27,7 +27,7 @@ def _attackers(on: Comparison, setting: Setting) -> dict[str, AttackMethod]:
     }
 
 
-def table3(setting: Setting) -> Outcome:
+def table3(setting: Setting) -> StudyOutcome:
     """Three attacks on three defences at two levels."""
     suite = sizes(setting, rows=600, pool=1000, epochs=20, copies=0, seeds=1, draws=1, searches=400)
     on = Comparison(corpus(setting.data, "sts12"), encoder(setting), suite, seed=setting.seed)
@@ -79,10 +79,10 @@ def table3(setting: Setting) -> Outcome:
         "an attack trained on releases reads the dimensions that are not suppressed; one that is only told "
         "of even noise does not know where to look",
     )  # fmt: skip
-    return Outcome([Table("Table 3: three attacks", columns, lines, note)], findings=[finding])
+    return StudyOutcome([StudyTable("Table 3: three attacks", columns, lines, note)], findings=[finding])
 
 
-def table5(setting: Setting) -> Outcome:
+def table5(setting: Setting) -> StudyOutcome:
     """MiniLM and wordllama in place of the paper's encoders."""
     ratio = levels(setting, (2,))[2]
     lines: list[list[Cell | str | float | None]] = []
@@ -108,8 +108,8 @@ def table5(setting: Setting) -> Outcome:
         "not here: their rows below are the printed ones."
     )
     columns = ("encoder", "release", "leakage", "excess", "utility", "kept")
-    table = Table("Table 5: encoders", columns, lines, note)
-    paper = Table("Table 5 as printed", columns, printed)
+    table = StudyTable("Table 5: encoders", columns, lines, note)
+    paper = StudyTable("Table 5 as printed", columns, printed)
     lower = all(gap < 0 for gap in gaps.values())
     finding = Finding(
         "Table 5",
@@ -119,4 +119,4 @@ def table5(setting: Setting) -> Outcome:
         lower,
         "" if lower else "as in table 1: adaptive attackers read what is left without noise",
     )
-    return Outcome([table, paper], findings=[finding])
+    return StudyOutcome([table, paper], findings=[finding])

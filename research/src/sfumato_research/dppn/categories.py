@@ -14,7 +14,7 @@ from sfumato.randomness import generator
 from sfumato_research.dppn.defences import NAMES, defence, levels
 from sfumato_research.dppn.printed import CATEGORIES, METHODS
 from sfumato_research.sparse.data import listed_concept, shortened
-from sfumato_research.studies.base import Cell, Finding, Outcome, Setting, Table
+from sfumato_research.studies.base import Cell, Finding, Setting, StudyOutcome, StudyTable
 from sfumato_research.studies.comparison import Comparison
 from sfumato_research.studies.corpora import Corpus, diseases_in_notes
 from sfumato_research.studies.data import encoder, rows, sts
@@ -68,7 +68,7 @@ def _concept(kind: str, texts: Sequence[str], seed: int) -> Concept:
     return listed_concept(kind, texts, _KINDS[kind], _LEAST)
 
 
-def table4(setting: Setting) -> Outcome:
+def table4(setting: Setting) -> StudyOutcome:
     """Each category on its own texts."""
     ratio = levels(setting, (2,))[2]
     suite = sizes(setting, rows=400, pool=600, epochs=15, copies=1, seeds=1, draws=2, searches=200)
@@ -98,10 +98,10 @@ def table4(setting: Setting) -> Outcome:
              Cell(leakage.floor), Cell(leakage.prior), *cells, measured["laplace"].excess(),
              measured["dppn"].excess()]
         )  # fmt: skip
-    return Outcome([_table(lines, ratio, left_out)], findings=[_finding(gaps)])
+    return StudyOutcome([_table(lines, ratio, left_out)], findings=[_finding(gaps)])
 
 
-def _table(lines: list[list[Cell | str | float | None]], ratio: float, left_out: list[str]) -> Table:
+def _table(lines: list[list[Cell | str | float | None]], ratio: float, left_out: list[str]) -> StudyTable:
     note = (
         f"Noise ratio {ratio:.2f}, the level of printed ε 2; an attacker trained on releases. Personal "
         "texts: Presidio's and contextual PII in place of PII-300K; medical: transcriptions of MTSamples in "
@@ -111,7 +111,7 @@ def _table(lines: list[list[Cell | str | float | None]], ratio: float, left_out:
     )
     columns = ("texts", "category", "terms", "attacked", "clean", "floor", "prior", *NAMES.values(),
                "excess, Laplace", "excess, DPPN")  # fmt: skip
-    return Table("Table 4: categories", columns, lines, note)
+    return StudyTable("Table 4: categories", columns, lines, note)
 
 
 def _finding(gaps: dict[str, float]) -> Finding:

@@ -7,13 +7,13 @@ from sfumato.evaluation.noise_baselines import learn_mask
 from sfumato_research.dppn.defences import NAMES, OnAxes, defence, kept, levels, unaware
 from sfumato_research.dppn.printed import FUNCTIONS, METHODS
 from sfumato_research.sparse.data import comparison
-from sfumato_research.studies.base import Cell, Finding, Outcome, Setting, Table
+from sfumato_research.studies.base import Cell, Finding, Setting, StudyOutcome, StudyTable
 from sfumato_research.studies.measured import Measured
 
 _SHARES = (1.0, 0.1, 0.2)
 
 
-def table2(setting: Setting) -> Outcome:
+def table2(setting: Setting) -> StudyOutcome:
     """Perturbation functions on all dimensions and on the top 10 and 20 %."""
     on = comparison(setting, "sts12")
     ratio = levels(setting, (2,))[2]
@@ -50,8 +50,8 @@ def table2(setting: Setting) -> Outcome:
     )
     columns = ("perturbation", "dimensions", "leakage", "excess", "leakage, unaware", "informed", "utility",
                "kept")  # fmt: skip
-    table = Table("Table 2: perturbation functions", columns, lines, note)
-    return Outcome([table], findings=[*_findings(found), _worst(found, knowing)])
+    table = StudyTable("Table 2: perturbation functions", columns, lines, note)
+    return StudyOutcome([table], findings=[*_findings(found), _worst(found, knowing)])
 
 
 def _worst(

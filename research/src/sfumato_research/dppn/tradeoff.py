@@ -10,7 +10,7 @@ import numpy as np
 from sfumato_research.dppn.defences import NAMES, defence, described, kept, levels, unaware
 from sfumato_research.dppn.printed import CLEAN, METHODS, TRADE_OFF
 from sfumato_research.sparse.data import comparison
-from sfumato_research.studies.base import Cell, Finding, Outcome, Picture, Setting, Table
+from sfumato_research.studies.base import Cell, Finding, Picture, Setting, StudyOutcome, StudyTable
 from sfumato_research.studies.comparison import Comparison
 from sfumato_research.studies.draw import Curve, curves
 from sfumato_research.studies.measured import Measured
@@ -36,12 +36,12 @@ class _Swept:
         return kept(self.aware[epsilon, method])
 
 
-def table1(setting: Setting) -> Outcome:
+def table1(setting: Setting) -> StudyOutcome:
     """STS12 and FIQA at several noise levels."""
     epsilons = setting.pick((1, 2, 4, 8), (1, 2))
     ratios = levels(setting, epsilons)
     swept = [_sweep(setting, name, ratios) for name in ("sts12", "fiqa")]
-    return Outcome(
+    return StudyOutcome(
         [_table(each) for each in swept], [_figure(each) for each in swept], _findings(swept, "Table 1")
     )
 
@@ -59,7 +59,7 @@ def _sweep(setting: Setting, name: str, ratios: Mapping[int, float]) -> _Swept:
     return _Swept(name, on, ratios, on.clean(), aware, blind)
 
 
-def _table(each: _Swept) -> Table:
+def _table(each: _Swept) -> StudyTable:
     printed = [number / 100 for number in CLEAN[each.name]]
     lines: list[list[Cell | str | float | None]] = [
         [
@@ -96,7 +96,7 @@ def _table(each: _Swept) -> Table:
     )
     columns = ("release", "printed ε", "noise ratio", "ε of the density", "leakage", "excess",
                "leakage, unaware", "confidence", "utility", "kept")  # fmt: skip
-    return Table(f"Table 1, {each.name}", columns, lines, note)
+    return StudyTable(f"Table 1, {each.name}", columns, lines, note)
 
 
 def _figure(each: _Swept) -> Picture:

@@ -16,7 +16,7 @@ from sfumato.metrics import Resampling, count_leaked, count_prior, measure_leaka
 from sfumato.metrics.leakage import Hits
 from sfumato.randomness import generator
 from sfumato_research.sfumato.comparison import compare
-from sfumato_research.studies.base import Cell, Finding, Outcome, Setting, Table
+from sfumato_research.studies.base import Cell, Finding, Setting, StudyOutcome, StudyTable
 from sfumato_research.studies.comparison import Comparison
 from sfumato_research.studies.corpora import places_in_sts
 
@@ -28,7 +28,7 @@ NAMELESS = "and people, organisations, other places"
 _STEM = 4
 
 
-def what_the_floor_is(setting: Setting) -> Outcome:
+def what_the_floor_is(setting: Setting) -> StudyOutcome:
     """Take more and more out of the texts, and let near-duplicates stand on both sides of the cut."""
     with one_blas_thread():
         on = compare(places_in_sts(setting.data), setting, "minilm")
@@ -57,8 +57,12 @@ def what_the_floor_is(setting: Setting) -> Outcome:
         ]
     )
     rows.append(["best constant guess (prior)", Cell(prior.rate)])
-    return Outcome(
-        [Table("Leakage of places by the token attack, as more is taken out", ["text", "leakage"], rows)],
+    return StudyOutcome(
+        [
+            StudyTable(
+                "Leakage of places by the token attack, as more is taken out", ["text", "leakage"], rows
+            )
+        ],
         findings=[
             Finding(
                 "floor",
@@ -107,7 +111,7 @@ def _without(text: str, spans: Sequence[object]) -> str:
     return " ".join("".join([*parts, text[end:]]).split()) or "."
 
 
-def many_concepts(setting: Setting) -> Outcome:
+def many_concepts(setting: Setting) -> StudyOutcome:
     """Hide more and more concepts in the same texts, and see what is left."""
     rows: list[list[Cell | str | int]] = []
     kept: list[float] = []
@@ -128,10 +132,10 @@ def many_concepts(setting: Setting) -> Outcome:
         "concepts", "which", "texts with one", "noise ratio", "excess", "STS kept", "search kept",
         "STS kept, noise alone",
     ]  # fmt: skip
-    table = Table(
+    table = StudyTable(
         "WordLlama: location is attacked; more and more concepts are hidden beside it", columns, rows
     )
-    return Outcome(
+    return StudyOutcome(
         [table],
         findings=[
             Finding(

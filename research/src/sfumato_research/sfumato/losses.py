@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from sfumato.learning import LearnSettings, learn
 from sfumato.mechanisms.base import one_blas_thread
-from sfumato_research.studies.base import Cell, Entry, Outcome, Setting, Table
+from sfumato_research.studies.base import Cell, Entry, Setting, StudyOutcome, StudyTable
 from sfumato_research.studies.corpora import CORPORA
 
 MODELS = {"minilm": "all-MiniLM-L6-v2", "wordllama": "WordLlama"}
 
 
-def losses(setting: Setting) -> Outcome:
+def losses(setting: Setting) -> StudyOutcome:
     """Learn the default protector for each concept and encoder, and read off its losses."""
     rows: list[list[Entry]] = []
     for model in setting.pick(tuple(MODELS), ("wordllama",)):
@@ -24,7 +24,7 @@ def losses(setting: Setting) -> Outcome:
         "per unit of Mahalanobis distance. *Worst in l2*: per unit of Euclidean distance, in the direction "
         "with the least noise."
     )
-    return Outcome([Table("What one swapped term costs", columns, rows, note)])
+    return StudyOutcome([StudyTable("What one swapped term costs", columns, rows, note)])
 
 
 def _row(name: str, model: str, setting: Setting) -> list[Entry]:

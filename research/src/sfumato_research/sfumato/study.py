@@ -18,7 +18,17 @@ from sfumato_research.sfumato.comparison import alignment, baselines, compare, p
 from sfumato_research.sfumato.concepts import many_concepts, what_the_floor_is
 from sfumato_research.sfumato.losses import losses
 from sfumato_research.sfumato.vectors import NAMES, vectors_alone
-from sfumato_research.studies.base import Cell, Entry, Finding, Outcome, Part, Picture, Setting, Study, Table
+from sfumato_research.studies.base import (
+    Cell,
+    Entry,
+    Finding,
+    Picture,
+    Setting,
+    Study,
+    StudyOutcome,
+    StudyPart,
+    StudyTable,
+)
 from sfumato_research.studies.comparison import Comparison
 from sfumato_research.studies.corpora import CORPORA
 from sfumato_research.studies.draw import Curve, curves
@@ -31,15 +41,15 @@ SOME = ("laplace", "purkayastha", "sparse", "suppression", "leace", "removal")
 LEAKED = 1000
 """Releases that an attacker who queries nothing got hold of."""
 _MODELS = {"minilm": "all-MiniLM-L6-v2", "wordllama": "WordLlama"}
-Row = tuple[Defence, Leakage, dict[str, Utility], float | None]
+ComparedRow = tuple[Defence, Leakage, dict[str, Utility], float | None]
 
 
-def _compared(setting: Setting, name: str, model: str, named: Sequence[str]) -> Outcome:
+def _compared(setting: Setting, name: str, model: str, named: Sequence[str]) -> StudyOutcome:
     """What our protectors and others leak to the token attack, and what they keep."""
     with one_blas_thread():
         on = compare(CORPORA[name][0](setting.data), setting, model)
         others = baselines(on, setting.pick(named, ("laplace", "leace", "removal")), setting)
-        rows: list[Row] = []
+        rows: list[ComparedRow] = []
         for defence in (*protectors(on), *others):
             setting.on_step(f"{on.corpus.name}: {defence.label}")
             asked = on.informed(defence) if defence.name in ("protector", "laplace", "leace") else None
@@ -47,10 +57,10 @@ def _compared(setting: Setting, name: str, model: str, named: Sequence[str]) -> 
             rows.append((defence, on.leakage(defence, runs=runs), on.utility(defence), asked))
     title = f"{on.corpus.name}, {_MODELS[model]}"
     drawn = [_picture(title, f"sfumato-{name}-{model}.svg", on, rows)] if len(others) > 20 else []
-    return Outcome([_defences(title, on, rows)], drawn)
+    return StudyOutcome([_defences(title, on, rows)], drawn)
 
 
-def _strongest(setting: Setting, name: str, model: str) -> Outcome:
+def _strongest(setting: Setting, name: str, model: str) -> StudyOutcome:
     """Every attack on the default protector; where none learns to write, on neutral texts alone too."""
     tables, findings = [], []
     with one_blas_thread():
@@ -65,7 +75,7 @@ def _strongest(setting: Setting, name: str, model: str) -> Outcome:
             worst = max(counted, key=lambda each: each.released)
             tables.append(_suite(title, found, blind))
             findings.append(_reads_most(title, worst, on.utility(defence)))
-    return Outcome(tables, findings=findings)
+    return StudyOutcome(tables, findings=findings)
 
 
 def _attacks(
@@ -98,7 +108,7 @@ def _blind(on: Comparison, method: AttackMethod) -> set[str]:
     return set() if sees else {method.name}
 
 
-def _defences(title: str, on: Comparison, rows: Sequence[Row]) -> Table:
+def _defences(title: str, on: Comparison, rows: Sequence[ComparedRow]) -> StudyTable:
     first = rows[0][1]
     control: list[Entry] = [
         "clean vectors (control)", Cell.between(first.control, first.intervals["control"]),
@@ -131,14 +141,14 @@ def _defences(title: str, on: Comparison, rows: Sequence[Row]) -> Table:
         "*informed*: top-1 of an attacker who knows all but the term and may not ask the protector."
     )
     columns = ["release", "leakage", "excess", "informed", *(f"{name} kept" for name in on.measures)]
-    return Table(f"{title}: what leaks and what is kept", columns, table, note)
+    return StudyTable(f"{title}: what leaks and what is kept", columns, table, note)
 
 
 def _name(found: Leakage | AttackRow) -> str:
     return found.attack if isinstance(found, Leakage) else found.name
 
 
-def _suite(title: str, attacks: Sequence[Leakage | AttackRow], blind: set[str]) -> Table:
+def _suite(title: str, attacks: Sequence[Leakage | AttackRow], blind: set[str]) -> StudyTable:
     rows: list[list[Entry]] = []
     for each in attacks:
         excess = Cell.between(each.excess, each.interval, ".0%")
@@ -150,7 +160,7 @@ def _suite(title: str, attacks: Sequence[Leakage | AttackRow], blind: set[str]) 
         "Each attack beside its own control and floor; the mean of releases is what sticky noise prevents. "
         f"An attack counts if its control is {MARGIN:.0%} above floor and prior with 95 % confidence."
     )
-    return Table(
+    return StudyTable(
         f"Every attack on {title}",
         ["attack", "control", "floor", "prior", "released", "excess"],
         rows,
@@ -170,10 +180,10 @@ def _reads_most(title: str, worst: Leakage | AttackRow, keeps: dict[str, Utility
     )
 
 
-def _picture(title: str, name: str, on: Comparison, rows: Sequence[Row]) -> Picture:
+def _picture(title: str, name: str, on: Comparison, rows: Sequence[ComparedRow]) -> Picture:
     """What leaks against what is kept, a series for each defence."""
     measure = next(iter(on.measures))
-    series: dict[str, list[Row]] = {}
+    series: dict[str, list[ComparedRow]] = {}
     for row in rows:
         series.setdefault(row[0].name, []).append(row)
     lines = []
@@ -203,13 +213,13 @@ def _picture(title: str, name: str, on: Comparison, rows: Sequence[Row]) -> Pict
     return Picture(name, drawn, f"{title}: excess leakage against what is kept", note)
 
 
-def _parts(name: str, model: str, named: Sequence[str]) -> list[Part]:
+def _parts(name: str, model: str, named: Sequence[str]) -> list[StudyPart]:
     needs = CORPORA[name][1]
-    leaks: Callable[[Setting], Outcome] = partial(_compared, name=name, model=model, named=named)
-    attacks: Callable[[Setting], Outcome] = partial(_strongest, name=name, model=model)
+    leaks: Callable[[Setting], StudyOutcome] = partial(_compared, name=name, model=model, named=named)
+    attacks: Callable[[Setting], StudyOutcome] = partial(_strongest, name=name, model=model)
     return [
-        Part(f"{name}-{model}", f"{name}, {_MODELS[model]}: defences", leaks, needs),
-        Part(f"{name}-{model}-attacks", f"{name}, {_MODELS[model]}: attacks", attacks, needs),
+        StudyPart(f"{name}-{model}", f"{name}, {_MODELS[model]}: defences", leaks, needs),
+        StudyPart(f"{name}-{model}-attacks", f"{name}, {_MODELS[model]}: attacks", attacks, needs),
     ]
 
 
@@ -228,9 +238,9 @@ STUDY = Study(
         *_parts("location", "wordllama", SOME),
         *_parts("disease", "wordllama", SOME),
         *_parts("person", "wordllama", SOME),
-        Part("vectors", "Vectors without their texts", vectors_alone, _needs(*NAMES)),
-        Part("losses", "What one swapped term costs", losses, _needs(*NAMES)),
-        Part("floor", "What the floor is made of", what_the_floor_is, CORPORA["location"][1]),
-        Part("concepts", "The cost of hiding more concepts", many_concepts, CORPORA["location"][1]),
+        StudyPart("vectors", "Vectors without their texts", vectors_alone, _needs(*NAMES)),
+        StudyPart("losses", "What one swapped term costs", losses, _needs(*NAMES)),
+        StudyPart("floor", "What the floor is made of", what_the_floor_is, CORPORA["location"][1]),
+        StudyPart("concepts", "The cost of hiding more concepts", many_concepts, CORPORA["location"][1]),
     ],
 )

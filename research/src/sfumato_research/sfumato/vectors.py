@@ -9,14 +9,14 @@ from sfumato.mechanisms.base import one_blas_thread
 from sfumato.metrics import Leakage
 from sfumato.protector import Protector
 from sfumato_research.sfumato.comparison import LIMIT, compare
-from sfumato_research.studies.base import Cell, Entry, Finding, Outcome, Setting, Table
+from sfumato_research.studies.base import Cell, Entry, Finding, Setting, StudyOutcome, StudyTable
 from sfumato_research.studies.comparison import Comparison
 from sfumato_research.studies.corpora import CORPORA
 
 NAMES = ("location", "disease", "person")
 
 
-def vectors_alone(setting: Setting) -> Outcome:
+def vectors_alone(setting: Setting) -> StudyOutcome:
     """Release plain vectors with a protector learned for texts, and with one learned for vectors."""
     tables, findings = [], []
     for name in setting.pick(NAMES, NAMES[:1]):
@@ -48,9 +48,9 @@ def vectors_alone(setting: Setting) -> Outcome:
             *(f"{use} kept" for use in on.measures),
         ]
         note = f"Control {found[0].control:.3f}, floor {found[0].floor:.3f}; the token attack, as above."
-        tables.append(Table(f"{on.corpus.name}, all-MiniLM-L6-v2: vectors alone", columns, rows, note))
+        tables.append(StudyTable(f"{on.corpus.name}, all-MiniLM-L6-v2: vectors alone", columns, rows, note))
         findings.append(_finding(on.corpus.name, *found))
-    return Outcome(tables, findings=findings)
+    return StudyOutcome(tables, findings=findings)
 
 
 def _protectors(on: Comparison) -> dict[str, Protector]:

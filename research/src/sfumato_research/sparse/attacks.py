@@ -11,7 +11,7 @@ from sfumato.trials.reading import AttackMethod, named
 from sfumato_research.sparse.data import comparison, shortened
 from sfumato_research.sparse.printed import ATTACKS, CATEGORIES, METHODS
 from sfumato_research.sparse.tradeoff import NAMES, defence, levels
-from sfumato_research.studies.base import Cell, Finding, Outcome, Setting, Table
+from sfumato_research.studies.base import Cell, Finding, Setting, StudyOutcome, StudyTable
 from sfumato_research.studies.comparison import Comparison
 from sfumato_research.studies.corpora import Corpus
 from sfumato_research.studies.data import encoder, rows
@@ -41,7 +41,7 @@ def attackers(on: Comparison, setting: Setting) -> dict[str, AttackMethod]:
     }
 
 
-def table2(setting: Setting) -> Outcome:
+def table2(setting: Setting) -> StudyOutcome:
     """Each attack on each mechanism, at the two strongest levels."""
     whole = comparison(setting, "sts12")
     few = whole.narrowed(setting.pick(READ, 20)).widened()
@@ -85,7 +85,9 @@ def table2(setting: Setting) -> Outcome:
         less > len(lower) / 2,
         "" if less > len(lower) / 2 else "attacks that learn the noise read the axes it leaves alone",
     )
-    return Outcome([Table("leakage by attack", [*columns, "ours"], lines, note)], findings=[finding])
+    return StudyOutcome(
+        [StudyTable("leakage by attack", [*columns, "ours"], lines, note)], findings=[finding]
+    )
 
 
 def pii_texts(data: Path) -> list[str]:
@@ -106,7 +108,7 @@ def medical_texts(data: Path) -> list[str]:
     return list(dict.fromkeys(kept))[:_MOST_SENTENCES]
 
 
-def table3(setting: Setting) -> Outcome:
+def table3(setting: Setting) -> StudyOutcome:
     """Leakage of each category at the printed epsilon of 10."""
     ratio = levels(setting, (10,))[10]
     embedder = encoder(setting)
@@ -158,7 +160,7 @@ def table3(setting: Setting) -> Outcome:
         "contextual and the AI4Privacy-style sets, and sentences of clinical notes (MTSamples and notes made "
         "from them) where the paper has PII-300K and MIMIC-III."
     )
-    return Outcome([Table("leakage by category", columns, lines, note)], findings=findings)
+    return StudyOutcome([StudyTable("leakage by category", columns, lines, note)], findings=findings)
 
 
 def _less(gaps: list[float]) -> str:

@@ -11,7 +11,7 @@ from sfumato.sensitivity.learned import LearnedMask, MaskSettings, Penalty
 from sfumato_research.sparse.data import comparison
 from sfumato_research.sparse.printed import LAMBDAS, METHODS, TRADE_OFF, WHITE_BOX
 from sfumato_research.sparse.tradeoff import NAMES, clearly_below, defence, levels, measured
-from sfumato_research.studies.base import Cell, Finding, Outcome, Setting, Table
+from sfumato_research.studies.base import Cell, Finding, Setting, StudyOutcome, StudyTable
 from sfumato_research.studies.comparison import Comparison
 from sfumato_research.studies.measured import Measured
 from sfumato_research.whitebox import white_box_mask
@@ -35,7 +35,7 @@ def white_box(on: Comparison) -> Mask:
     return white_box_mask(reader, vectors, split.known, source="public", name=split.concept.name)
 
 
-def table4(setting: Setting) -> Outcome:
+def table4(setting: Setting) -> StudyOutcome:
     """Laplace, SPARSE and SPARSE with integrated gradients of the attacker for its mask."""
     ratios = levels(setting, setting.pick((5, 10, 20), (10,)))
     tables, better, close = [], [], []
@@ -60,7 +60,7 @@ def table4(setting: Setting) -> Outcome:
             close.append(_leak(found["sparse"]) - _leak(found["white box"]))
         columns = ("release", "printed ε", "leakage", "excess", "utility")
         note = "The mask is the mean absolute integrated gradient over the attacker's own texts."
-        tables.append(Table(name, columns, rows, note))
+        tables.append(StudyTable(name, columns, rows, note))
     mean, gap = sum(better) / len(better), sum(close) / len(close)
     cells = [(name, epsilon) for name in SETS for epsilon in WHITE_BOX[name]]
     won = [_printed_gap(*cell, "laplace") for cell in cells]
@@ -84,7 +84,7 @@ def table4(setting: Setting) -> Outcome:
             "" if abs(gap) <= 0.1 else "integrated gradients lie on all axes, a learned mask does not",
         ),
     ]  # fmt: skip
-    return Outcome(tables, findings=findings)
+    return StudyOutcome(tables, findings=findings)
 
 
 @lru_cache(maxsize=4)
@@ -105,7 +105,7 @@ def learn_with(on: Comparison, weight: float, penalty: Penalty = "sum") -> Learn
     return MaskLearner(settings).fit(plus, minus, name=on.split.concept.name, source="public")
 
 
-def table10(setting: Setting) -> Outcome:
+def table10(setting: Setting) -> StudyOutcome:
     """Leakage and utility by lambda at printed epsilon 10, and the mean penalty as the paper prints it."""
     ratio = levels(setting, (10,))[10]
     tables, drops, printed = [], [], []
@@ -125,7 +125,9 @@ def table10(setting: Setting) -> Outcome:
             f"Noise ratio {ratio:.2f}, as at printed ε = 10. Sum or mean of the penalty over dimensions: the "
             "paper prints the mean. Where no gate is open, the noise is even, as Laplace's."
         )
-        tables.append(Table(name, ("λ, penalty", "gates open", "leakage", "excess", "utility"), rows, note))
+        tables.append(
+            StudyTable(name, ("λ, penalty", "gates open", "leakage", "excess", "utility"), rows, note)
+        )
     drop, drop_printed = sum(drops) / len(drops), sum(printed) / len(printed)
     finding = Finding(
         "Table 10",
@@ -136,7 +138,7 @@ def table10(setting: Setting) -> Outcome:
         "" if drop < -0.01 else
         "a larger λ leaves fewer gates open: the noise is on fewer axes, and the concept is on all of them",
     )  # fmt: skip
-    return Outcome(tables, findings=[finding])
+    return StudyOutcome(tables, findings=[finding])
 
 
 def _at_lambda(

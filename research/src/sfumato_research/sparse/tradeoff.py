@@ -12,8 +12,8 @@ from sfumato.evaluation import Defence
 from sfumato.evaluation.noise_baselines import LaplaceNoise, PurkayasthaNoise, SparseNoise, learn_mask
 from sfumato.sensitivity import Mask
 from sfumato_research.sparse.data import comparison
-from sfumato_research.sparse.printed import METHODS, TRADE_OFF, Printed
-from sfumato_research.studies.base import Cell, Finding, Outcome, Setting, Table
+from sfumato_research.sparse.printed import METHODS, TRADE_OFF, PrintedTradeOff
+from sfumato_research.studies.base import Cell, Finding, Setting, StudyOutcome, StudyTable
 from sfumato_research.studies.comparison import Comparison
 from sfumato_research.studies.measured import Measured
 
@@ -60,11 +60,11 @@ class Swept:
     ours: Measured
 
     @property
-    def printed(self) -> Printed:
+    def printed(self) -> PrintedTradeOff:
         """What the paper has for it."""
         return TRADE_OFF[self.name]
 
-    def table(self) -> Table:
+    def table(self) -> StudyTable:
         """One row for each method and level."""
         rows = [self._row("unprotected", None, self.clean, 0, None)]
         for epsilon in self.ratios:
@@ -85,7 +85,7 @@ class Swept:
             "release", "printed ε", "noise ratio", "ε of the density",
             "leakage", "excess", "confidence", "utility", "kept",
         )  # fmt: skip
-        return Table(f"{self.name}", columns, rows, note)
+        return StudyTable(f"{self.name}", columns, rows, note)
 
     def _row(
         self, name: str, epsilon: int | None, found: Measured, at: int | None, level: int | None
@@ -127,18 +127,20 @@ def sweep(setting: Setting, name: str, epsilons: Sequence[int]) -> Swept:
     return Swept(name, on, ratios, on.clean(), found, measured(on, "ours"))
 
 
-def table1(setting: Setting) -> Outcome:
+def table1(setting: Setting) -> StudyOutcome:
     """STS12 and FIQA."""
     epsilons = setting.pick((5, 10, 20, 40), (5, 10))
     swept = [sweep(setting, name, epsilons) for name in ("sts12", "fiqa")]
-    return Outcome([each.table() for each in swept], findings=[_law(swept[0]), *findings("Table 1", swept)])
+    return StudyOutcome(
+        [each.table() for each in swept], findings=[_law(swept[0]), *findings("Table 1", swept)]
+    )
 
 
-def table7(setting: Setting) -> Outcome:
+def table7(setting: Setting) -> StudyOutcome:
     """STSB, STS14, Quora, and SciFact in the place of NFCorpus."""
     epsilons = setting.pick((5, 10, 20), (10,))
     swept = [sweep(setting, name, epsilons) for name in ("stsb", "sts14", "quora", "scifact")]
-    return Outcome([each.table() for each in swept], findings=findings("Table 7", swept))
+    return StudyOutcome([each.table() for each in swept], findings=findings("Table 7", swept))
 
 
 def _law(swept: Swept) -> Finding:
