@@ -15,13 +15,15 @@ def on_first_use(
 
     Args:
         package: the package's own `__name__`.
-        homes: for each module of the package, the names it gives, with spaces between them.
+        homes: for each module of the package, or of another one by its full name, the names it gives, with
+            spaces between them.
     """
     places = {name: module for module, names in homes.items() for name in names.split()}
 
     def load(name: str) -> Any:
         if name not in places:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(importlib.import_module(f"{package}.{places[name]}"), name)
+        home = places[name] if places[name].startswith("sfumato.") else f"{package}.{places[name]}"
+        return getattr(importlib.import_module(home), name)
 
     return load, lambda: sorted(sys.modules[package].__all__)

@@ -20,7 +20,6 @@ from sfumato.errors import ParameterError
 from sfumato.mechanisms import Mechanism
 from sfumato.mechanisms.angles import unit
 from sfumato.mechanisms.ellipse import Ellipse
-from sfumato.sensitivity import Background
 from sfumato.types import Floats, Vectors
 
 Likelihood = Callable[[Floats, Floats], Floats]
@@ -146,6 +145,7 @@ def _peak(alpha: Floats, beta: Floats, rest: Floats, power: int, squared: bool) 
 
 def simulated(release: Callable[[Vectors], Vectors]) -> Likelihood:
     """A normal law fitted to fresh releases of every input."""
+    from sfumato.sensitivity import Background
 
     def table(released: Floats, inputs: Floats) -> Floats:
         copies = int(np.clip(math.ceil(4 * inputs.shape[1] / len(inputs)), 16, 512))

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from sfumato.accounting.guarantee import Guarantee, Substitutions
 from sfumato.learned import Learned
 from sfumato.mechanisms import Mechanism
-from sfumato.sensitivity import Background
+
+if TYPE_CHECKING:
+    from sfumato.sensitivity import Background
 
 _OPEN = ("public", "synthetic")
 

@@ -6,18 +6,18 @@ import hashlib
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.accounting import Guarantee, Ledger, Secret, Spend, Sticky
+from sfumato.accounting.guarantee import Guarantee
 from sfumato.accounting.identity import VERSION, of_vectors
+from sfumato.accounting.sticky import Sticky
 from sfumato.arrays import as_vectors, masked_rows, one_each
 from sfumato.concepts.base import Check
 from sfumato.concepts.concept import Concept
 from sfumato.concepts.neutral import MOST_COPIES, Mention
-from sfumato.embedders import load_embedder
 from sfumato.embedders.base import Embedder, OnBatch
 from sfumato.errors import InputError, ParameterError
 from sfumato.learned import Learned
@@ -27,8 +27,11 @@ from sfumato.preparing import Entrance, Prepared, RowSpans, find_mentions
 from sfumato.promise import promised
 from sfumato.randomness import resolve
 from sfumato.release import Release
-from sfumato.sensitivity import Background
 from sfumato.types import FloatArray
+
+if TYPE_CHECKING:
+    from sfumato.accounting import Ledger, Secret, Spend
+    from sfumato.sensitivity import Background
 
 Role = Literal["document", "query"]
 
@@ -92,6 +95,8 @@ class Protector:
                 "This protector has no embedder. Pass vectors to protect(), or give it an embedder."
             )
         if isinstance(self.embedder, str):
+            from sfumato.embedders import load_embedder
+
             self.embedder = load_embedder(self.embedder)
             expected = self.learned.model_id
             if expected is not None and self.embedder.model_id != expected:

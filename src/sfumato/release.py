@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol, overload
+from typing import TYPE_CHECKING, Any, Protocol, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +21,10 @@ from sfumato.likelihood import Likelihood, has_density, nearest, of_direction, s
 from sfumato.mechanisms import Identity, Mechanism
 from sfumato.mechanisms.angles import unit
 from sfumato.randomness import InsecureSeedWarning, Source
-from sfumato.sensitivity import Background
 from sfumato.types import FloatArray, Floats, Vectors
+
+if TYPE_CHECKING:
+    from sfumato.sensitivity import Background
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from sfumato.attacks.base import fresh_releases
 from sfumato.attacks.classifier import LINEAR, TokenClassifier, best_of
 from sfumato.attacks.perceptron import Perceptron
 from sfumato.attacks.reader import TokenReader, platt
-from sfumato.attacks.training_set import split_texts
+from sfumato.concepts.duplicates import split_texts
 from sfumato.embedders import Fake
 from sfumato.errors import ArtifactError, InputError, ParameterError, VectorError
 from sfumato.mechanisms import Gaussian, Laplace, Projection

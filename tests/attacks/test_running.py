@@ -13,10 +13,11 @@ from sfumato.attacks.linkage import Linkage
 from sfumato.attacks.reader import TokenReader
 from sfumato.embedders import Fake
 from sfumato.errors import InputError, ParameterError
+from sfumato.evaluation import Defence
 from sfumato.mechanisms import Laplace
 from sfumato.protector import Protector
-from sfumato.release import as_release
-from sfumato.trials.running import figures_of, inverter_of, make_attack, run_attack
+from sfumato.trials.making import inverter_of, make_attack
+from sfumato.trials.running import figures_of, run_attack
 from sfumato.trials.threat import ThreatModel, set_up
 from tests.test_protector import PLACE, sentences
 
@@ -70,7 +71,11 @@ def test_figures_of_texts_terms_and_rows():
 
 
 def test_halves_do_not_meet_and_the_victims_noise_is_not_the_attackers():
-    threat = ThreatModel(texts=TEXTS, release=as_release(Laplace(epsilon=200.0)), embedder=FAKE)
+    threat = ThreatModel(
+        texts=TEXTS,
+        defence=Defence(name="laplace", mechanism=Laplace(epsilon=200.0), embedder=FAKE),
+        embedder=FAKE,
+    )
     ready = set_up(threat, QUICK)
     assert len(ready.rows) == pytest.approx(120, abs=30) and ready.learned_clean
     assert not {TEXTS[row] for row in ready.rows} & set(ready.learned)
@@ -83,7 +88,7 @@ def test_halves_do_not_meet_and_the_victims_noise_is_not_the_attackers():
 
 def test_neutral_texts_are_learned_from_and_the_control_is_taken_on_clean_ones():
     protector = Protector(Laplace(epsilon=500.0), FAKE, (PLACE,), neutral=3)
-    threat = ThreatModel(texts=TEXTS, protector=protector, embedder=FAKE)
+    threat = ThreatModel(texts=TEXTS, defence=Defence.from_protector(protector), embedder=FAKE)
     ready = set_up(threat, QUICK)
     assert not ready.learned_clean
     assert np.array_equal(ready.learned_vectors, protector.prepare(ready.learned).vectors)

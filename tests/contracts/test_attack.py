@@ -18,7 +18,8 @@ from sfumato.attacks.linkage import Linkage
 from sfumato.embedders import Fake
 from sfumato.errors import InputError, MissingPackageError
 from sfumato.mechanisms import Identity, Laplace
-from sfumato.trials.running import figures_of, inverter_of
+from sfumato.trials.making import inverter_of
+from sfumato.trials.running import figures_of
 from tests.test_protector import PLACE, sentences
 
 FAKE = Fake(dim=96)

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.arrays import as_vectors
-from sfumato.artifacts import PathLike
 from sfumato.errors import InputError
+from sfumato.files import PathLike
 from sfumato.preparing import Entrance
 from sfumato.randomness import generator
 from sfumato.release import Releasing, as_release
@@ -89,6 +89,9 @@ class Attack(ABC):
     needs: ClassVar[Literal["texts", "attacked", "nothing"]] = "texts"
     """What `fit` is given: texts to learn from, other than those attacked; the attacked texts themselves, as
     what the attacker knows; or nothing at all."""
+
+    proves_itself: ClassVar[bool] = False
+    """Whether only the control it measures itself says that it works: clean vectors would prove nothing."""
 
     @abstractmethod
     def fit(

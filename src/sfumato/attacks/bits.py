@@ -1,7 +1,7 @@
 """Low-order bits: which known texts can a release still have come from, by floating-point arithmetic alone?
 
 Plain float32 noise leaves traces that name the input (Mironov 2012; Jin et al. 2022); releases on a grid do
-not. See `verification/bits.py`, which has the arithmetic.
+not. See `sfumato/bits.py`, which has the arithmetic.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from sfumato.arrays import as_vectors
 from sfumato.artifacts import PathLike
 from sfumato.attacks.base import Attack, Control, Inverter, OnStep, Recovered, checked
 from sfumato.attacks.victim import pack_texts, unpack_texts
+from sfumato.bits import identified, identify
 from sfumato.errors import ArtifactError, InputError
 from sfumato.numbers import whole_number
 from sfumato.randomness import generator
 from sfumato.release import Releasing, as_release
 from sfumato.types import Vectors
-from sfumato.verification.bits import identified, identify
 
 _CONTROL_ROWS = 50
 _BLOCK = 256
@@ -43,6 +43,7 @@ class Bits(Attack):
     summary: ClassVar[str] = "which known texts do the low-order bits leave possible?"
     reads: ClassVar[Literal["terms", "text", "row"]] = "row"
     needs: ClassVar[Literal["texts", "attacked", "nothing"]] = "attacked"
+    proves_itself: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Check every field."""

@@ -15,9 +15,10 @@ import numpy as np
 from sfumato.attacks.base import Attack, Embeds, OnStep, checked, entrance_of
 from sfumato.attacks.perceptron import Inputs, Schedule
 from sfumato.attacks.reader import TokenReader
-from sfumato.attacks.training_set import TrainingRun, TrainingSet, split_texts, train_all
+from sfumato.attacks.training_set import TrainingRun, TrainingSet, train_all
 from sfumato.attacks.vocabulary import Vocabulary
 from sfumato.concepts.concept import Concept
+from sfumato.concepts.duplicates import split_texts
 from sfumato.errors import InputError, ParameterError
 from sfumato.numbers import finite_number, whole_number
 from sfumato.preparing import Entrance

@@ -15,7 +15,6 @@ from sfumato.attacks.base import Control, OnStep, fresh_releases
 from sfumato.attacks.perceptron import Perceptron, Schedule, train
 from sfumato.attacks.reader import TokenReader, platt
 from sfumato.attacks.vocabulary import Vocabulary
-from sfumato.concepts.duplicates import near_duplicates, split
 from sfumato.metrics.leakage import count_leaked
 from sfumato.metrics.ranking import ranked
 from sfumato.release import Release
@@ -72,22 +71,6 @@ class TrainingSet:
         terms = np.array(self.vocabulary.terms, object)
         truth = [list(terms[row]) for row in kept]
         return count_leaked(truth, ranked(logits, list(terms), kept.sum(axis=1).tolist())).rate
-
-
-def split_texts(
-    texts: Sequence[str], share: float, rng: np.random.Generator
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Rows to learn from and about `share` of them to test on, with near-duplicates on one side.
-
-    Where nearly all texts are alike, as made-up ones may be, that would leave too few: rows are then drawn
-    one by one.
-    """
-    learn, keep = split(near_duplicates(texts), share, rng)
-    if len(keep) < share * len(texts) / 2:
-        order = rng.permutation(len(texts))
-        cut = min(max(1, round(share * len(texts))), len(texts) - 1)
-        learn, keep = np.sort(order[cut:]), np.sort(order[:cut])
-    return learn, keep
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What the attacker read, for texts that may be shown and no other."""
+"""What the attacker read, for texts and terms that may be shown and no other."""
 
 from __future__ import annotations
 
@@ -9,14 +9,18 @@ from typing import Any
 import numpy as np
 
 from sfumato.attacks import ATTACKS
+from sfumato.concepts.concept import Concept
 from sfumato.errors import SfumatoError
+from sfumato.metrics.leakage import named, token
 from sfumato.trials.reading import READY_MADE, Calibration, Guesses, Reading
 from sfumato.trials.split import Split
 from sfumato.trials.target import Target
-from sfumato.trials.terms import public_terms
 
 HIDDEN = "(not shown)"
 _EXAMPLES, _LISTED = 6, 3
+
+PUBLIC = ("terms", "catalog")
+"""Concepts whose terms somebody listed; what is found in private texts is never called by its name."""
 
 Guess = str | Sequence[str]
 
@@ -102,3 +106,32 @@ def _written(split: Split, target: Target, rows: list[int]) -> dict[str, Shown]:
             dict(zip(rows, clean, strict=True)), dict(zip(rows, after, strict=True)), learns=False
         )
     }
+
+
+def public_terms(concept: Concept) -> set[str]:
+    """The terms that may be called by their names, in lower case."""
+    return {term.lower() for term in concept.terms} if concept.source in PUBLIC else set()
+
+
+def by_term(split: Split, columns: dict[str, Guesses | None]) -> list[dict[str, Any]]:
+    """How often each term is named where it stands, the most frequent term first.
+
+    Args:
+        split: the texts.
+        columns: what was read, by the name of the column it becomes.
+    """
+    truth = split.truth
+    public = public_terms(split.concept)
+    rows = []
+    found = {
+        name: None if guesses is None else [named(*row) for row in zip(truth, guesses, strict=True)]
+        for name, guesses in columns.items()
+    }
+    for term in sorted({term for terms in truth for term in terms}):
+        holding = [row for row, terms in enumerate(truth) if term in terms]
+        row: dict[str, Any] = {"term": term if term in public else None, "count": len(holding)}
+        for name, each in found.items():
+            hits = [] if each is None else [each[at].get(token(term), False) for at in holding]
+            row[name] = sum(hits) / len(hits) if hits else None
+        rows.append(row)
+    return sorted(rows, key=lambda row: (-row["count"], row["term"] or ""))

@@ -9,12 +9,11 @@ from typing import Any
 from sfumato.attacks import ATTACKS
 from sfumato.attacks.base import OnStep
 from sfumato.auditing.cautions import cautions
-from sfumato.auditing.examples import examples
-from sfumato.auditing.facts import noise_of, settings_of
+from sfumato.auditing.examples import by_term, examples
 from sfumato.auditing.result import Audit
 from sfumato.auditing.settings import AuditSettings
 from sfumato.auditing.several import Unaudited, together
-from sfumato.auditing.subject import Gold, Subject, subject
+from sfumato.auditing.subject import Gold, Subject, noise_of, settings_of, subject
 from sfumato.auditing.verdict import Verdict, decide
 from sfumato.concepts.concept import Concept
 from sfumato.embedders.base import Embedder
@@ -28,7 +27,6 @@ from sfumato.trials.questions.belonging import misfit
 from sfumato.trials.rivals import BaselineRow, installed_baselines
 from sfumato.trials.split import Split
 from sfumato.trials.suite import Suite
-from sfumato.trials.terms import by_term
 from sfumato.trials.utility import ScoredPairs, Searches, UtilityMeasure, utility_measures
 
 

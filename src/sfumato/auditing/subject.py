@@ -1,4 +1,4 @@
-"""What is handed over to be audited, checked before anything is embedded."""
+"""What is handed over to be audited, checked before anything is embedded, and what is said of it."""
 
 from __future__ import annotations
 
@@ -9,20 +9,22 @@ from typing import Any
 import numpy as np
 
 from sfumato.arrays import as_vectors
+from sfumato.auditing.settings import AuditSettings
 from sfumato.concepts.concept import Concept
-from sfumato.embedders import load_embedder
 from sfumato.embedders.base import Embedder, OnBatch
 from sfumato.embedders.remembering import RememberingEmbedder
 from sfumato.embedders.texts import checked_texts
-from sfumato.errors import InputError
+from sfumato.errors import InputError, ParameterError
 from sfumato.evaluation.defence import Defence
 from sfumato.preparing import RowSpans
 from sfumato.protector import Protector
+from sfumato.trials.control import MARGIN
 from sfumato.trials.split import Split, gather, remembered
 from sfumato.trials.suite import Suite
 from sfumato.trials.target import DefenceTarget, FixedTarget, Target
 from sfumato.trials.utility import ScoredPairs, Searches, chosen_searches
 from sfumato.types import Vectors
+from sfumato.version import __version__
 
 Gold = Searches | ScoredPairs
 DEFAULT_EMBEDDER = "minilm"
@@ -59,7 +61,7 @@ class Subject:
     def target(self, audited: Concept, split: Split, suite: Suite, seed: int) -> Target:
         """What the attacks are run on."""
         if self.released is not None:
-            return FixedTarget(self.released, split)
+            return FixedTarget(self.released[split.source], split.texts)
         assert self.protector is not None
         own = [
             split.concept if concept is audited else remembered(concept, split.texts, split.spans)
@@ -143,11 +145,15 @@ def _concepts(given: Concept | Sequence[Concept] | None, protector: Protector | 
 
 def _encoder(protector: Protector | None, embedder: Embedder | str | None, clean: Any) -> Embedder | None:
     """The one that is named, the protector's own, or the default where clean vectors have to be made."""
-    if embedder is not None:
-        return load_embedder(embedder) if isinstance(embedder, str) else embedder
-    if protector is not None and protector.embedder is not None:
+    if embedder is not None and not isinstance(embedder, str):
+        return embedder
+    if embedder is None and protector is not None and protector.embedder is not None:
         return protector.encoder
-    return None if clean is not None else load_embedder(DEFAULT_EMBEDDER)
+    if embedder is None and clean is not None:
+        return None
+    from sfumato.embedders import load_embedder
+
+    return load_embedder(embedder or DEFAULT_EMBEDDER)
 
 
 def _vectors(given: Any, rows: int, name: str) -> Vectors | None:
@@ -157,3 +163,45 @@ def _vectors(given: Any, rows: int, name: str) -> Vectors | None:
     if len(array) != rows:
         raise InputError(f"There must be one {name} vector a text. Found {len(array)} for {rows} texts.")
     return array
+
+
+def noise_of(protector: Protector | None, dim: int) -> dict[str, float | None]:
+    """How long the noise is beside a vector, and which cosine that leaves; before any filter."""
+    unknown: dict[str, float | None] = {"ratio": None, "cosine": None}
+    if protector is None:
+        return unknown
+    try:
+        return {
+            "ratio": float(protector.mechanism.noise_ratio(dim)),
+            "cosine": float(protector.mechanism.cosine_kept(dim)),
+        }
+    except ParameterError:
+        return unknown
+
+
+def settings_of(settings: AuditSettings, given: Subject, split: Split, target: Target) -> dict[str, Any]:
+    """Everything needed to run the audit again, and not one text."""
+    concept = split.concept
+    return settings.to_dict() | {
+        "target": "protector" if given.protector is not None else "embeddings",
+        "parameters": None if given.protector is None else given.protector.mechanism.parameters(),
+        "neutral": None if given.protector is None else given.protector.neutral,
+        "concept": {
+            "name": concept.name,
+            "source": concept.source,
+            "found_by": concept.found_by,
+            "terms": len(concept.terms),
+        },
+        "embedder": None if split.embedder is None else split.embedder.model_id,
+        "dim": int(split.clean.shape[1]),
+        "texts": len(given.texts),
+        "pool": len(split.texts),
+        "learned_from": len(split.learn),
+        "attacked": len(split.test),
+        "groups": len(np.unique(split.groups[split.test])),
+        "releases_read": target.draws,
+        "texts_embedded": 0 if split.embedder is None else len(split.embedder),
+        "coverage": 0.95,
+        "margin": MARGIN,
+        "sfumato": __version__,
+    }

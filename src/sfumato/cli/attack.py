@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json as json_format
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,14 +19,15 @@ from sfumato.cli.output import JsonOption, checked_output, console, progress, wr
 from sfumato.embedders import load_embedder
 from sfumato.errors import InputError
 from sfumato.evaluation.calibrate import scaled
+from sfumato.evaluation.defence import Defence
 from sfumato.inputs import read
 from sfumato.mechanisms import Mechanism
 from sfumato.metrics.intervals import Figure
 from sfumato.numbers import whole_number
 from sfumato.protector import Protector
-from sfumato.release import as_release
 from sfumato.saving import load_protector
-from sfumato.trials.running import AttackResult, make_attack, run_attack, settings_of
+from sfumato.trials.making import make_attack, settings_of
+from sfumato.trials.running import AttackResult, run_attack
 from sfumato.trials.threat import ThreatModel
 
 NAME = "attack"
@@ -236,7 +237,7 @@ def command(
         "embedder": threat.embedder,
         "concept": looked_for,
         "vocabulary": looked_for,
-        "control": control,
+        "control": False,  # measured on the same rows, for every attack alike
     }
     attacker = make_attack(attack, {**asked, **_settings(setting)}, offered)
     with progress("setting up", 100) as bar:
@@ -249,7 +250,7 @@ def command(
     if save is not None:
         result.inverter.save(save)
         console().print(f"Fitted attack: {save}", highlight=False)
-    write_json(json, _record(attack, attacker, result))
+    write_json(json, _record(attack, attacker, threat, result))
 
 
 def _threat(
@@ -264,10 +265,12 @@ def _threat(
     given = [each for each in (released, rows.vectors) if each is not None]
     encoder = _encoder(made, named, needed=not given or (own is not None and own.vectors is None))
     plain = None if made else _mechanism(*noise, given[0].shape[1] if given else encoder.dim)
-    vectors = rows.vectors
-    if (
-        released is None and made is None and plain is None
-    ):  # nobody says what these went through: they are read as they are
+    vectors, defence = rows.vectors, None
+    if made is not None:
+        defence = Defence.from_protector(made if encoder is None else replace(made, embedder=encoder))
+    elif plain is not None:
+        defence = Defence(name=plain.name, mechanism=plain, embedder=encoder)
+    elif released is None:  # nobody says what these went through: they are read as they are
         released, vectors = vectors, None
     if made is not None and rows.texts is not None and encoder is not None:
         vectors = None  # as `sfumato protect` does, texts are embedded anew
@@ -275,8 +278,7 @@ def _threat(
         texts=rows.texts,
         vectors=vectors,
         released=released,
-        release=as_release(plain),
-        protector=made,
+        defence=defence,
         embedder=encoder,
         own_texts=None if own is None else own.texts,
         own_vectors=None if own is None else own.vectors,
@@ -284,7 +286,7 @@ def _threat(
     )
 
 
-def _record(name: str, attack: Attack, result: AttackResult) -> dict[str, Any]:
+def _record(name: str, attack: Attack, threat: ThreatModel, result: AttackResult) -> dict[str, Any]:
     return {
         "attack": name,
         "reads": attack.reads,
@@ -295,5 +297,5 @@ def _record(name: str, attack: Attack, result: AttackResult) -> dict[str, Any]:
         "control": None if result.control is None else result.control.to_dict(),
         "fitted_to": len(result.trial.learned),
         "settings": {key: _plain(getattr(attack, key)) for key in settings_of(type(attack))},
-        "victim": None if result.trial.victim is None else result.trial.victim.guarantee.to_dict(),
+        "victim": None if threat.victim is None else threat.victim.guarantee.to_dict(),
     }

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from types import MappingProxyType
 
-from sfumato.concepts import lexicons, medical, organisations, people, places, spacy
-from sfumato.concepts import swaps as swap
+from sfumato.concepts import lexicons, made_up, medical, organisations, people, places, spacy
 from sfumato.concepts.addresses import Addresses
 from sfumato.concepts.dictionary import Dictionary
 from sfumato.concepts.entry import CatalogEntry, WayToFind
@@ -16,6 +15,7 @@ from sfumato.concepts.names import Names
 from sfumato.concepts.patterns import Patterns
 from sfumato.concepts.shapes import MONTHS, WEEKDAYS
 from sfumato.concepts.spacy import Spacy
+from sfumato.concepts.swaps import TermSwap
 from sfumato.errors import ParameterError
 
 
@@ -52,7 +52,7 @@ _ENTRIES = (
         (_entities("person"), WayToFind("name lists", Names), WayToFind("names in addresses", Addresses)),
         people.NAMES,
         "someone",
-        swap.another_person,
+        made_up.another_person,
         "Nicknames, initials, roles (my sister) and uncommon names in lower-cased text.",
     ),
     CatalogEntry(
@@ -65,7 +65,7 @@ _ENTRIES = (
         ),
         places.PLACES,
         "a place",
-        swap.TermSwap(places.CITIES, places.COUNTRIES, places.STATES, places.REGIONS),
+        TermSwap(places.CITIES, places.COUNTRIES, places.STATES, places.REGIONS),
         "Without spaCy, places outside the lists; inhabitants (French), and landmarks in lower case.",
     ),
     CatalogEntry(
@@ -74,7 +74,7 @@ _ENTRIES = (
         (_listed("country list", "country", places.COUNTRIES, places.CASED),),
         places.COUNTRIES,
         "a country",
-        swap.TermSwap(places.COUNTRIES),
+        TermSwap(places.COUNTRIES),
         "Inhabitants and languages (French), historical and unrecognised countries.",
     ),
     CatalogEntry(
@@ -83,7 +83,7 @@ _ENTRIES = (
         (_listed("city list", "city", places.CITIES, places.CASED),),
         places.CITIES,
         "a city",
-        swap.TermSwap(places.CITIES),
+        TermSwap(places.CITIES),
         "Cities outside the list of several hundred; words such as Nice or Reading when not capitalised.",
     ),
     CatalogEntry(
@@ -92,7 +92,7 @@ _ENTRIES = (
         (_listed("state list", "state", places.STATES, places.CASED),),
         places.STATES,
         "a state",
-        swap.TermSwap(places.STATES),
+        TermSwap(places.STATES),
         "Abbreviations (TX), provinces and states of other countries.",
     ),
     CatalogEntry(
@@ -105,7 +105,7 @@ _ENTRIES = (
         ),
         organisations.ORGANISATIONS,
         "an organisation",
-        swap.TermSwap(organisations.ORGANISATIONS),
+        TermSwap(organisations.ORGANISATIONS),
         "Without spaCy, lesser-known names that lack a word such as Inc or Bank; most in lower case.",
     ),
     CatalogEntry(
@@ -114,7 +114,7 @@ _ENTRIES = (
         (_shapes("date", "date"),),
         ("12 March 1998", "3 July 2004", "21 October 2011", "8 January 2016", "30 May 2022", *WEEKDAYS),
         "some day",
-        swap.another_date,
+        made_up.another_date,
         "Dates of other languages, holidays, and years before 1900 that stand alone.",
     ),
     CatalogEntry(
@@ -123,7 +123,7 @@ _ENTRIES = (
         (_shapes("weekday", "weekday"),),
         WEEKDAYS,
         "some day",
-        swap.another_date,
+        made_up.another_date,
         "Other languages and single letters.",
     ),
     CatalogEntry(
@@ -132,7 +132,7 @@ _ENTRIES = (
         (_shapes("month", "month"),),
         MONTHS,
         "some month",
-        swap.another_date,
+        made_up.another_date,
         "Months as numbers; may and march in lower case without a day or a year.",
     ),
     CatalogEntry(
@@ -141,7 +141,7 @@ _ENTRIES = (
         (_shapes("age", "age"),),
         tuple(f"{age}-year-old" for age in range(2, 99, 4)),
         "unspecified-age",
-        swap.another_number,
+        made_up.another_number,
         "Ages without a word that says so, years of birth, words such as toddler or elderly.",
     ),
     CatalogEntry(
@@ -156,7 +156,7 @@ _ENTRIES = (
         ),
         tuple(dict.fromkeys(people.FEMALE + people.MALE)),
         "person",
-        swap.another_sex,
+        made_up.another_sex,
         "Pronouns (he, she), first names, and what only one sex has (pregnancy, prostate).",
     ),
     CatalogEntry(
@@ -165,7 +165,7 @@ _ENTRIES = (
         (_shapes("number", "number", "money"),),
         tuple(str(number) for number in (3, 7, 12, 25, 40, 68, 150, 320, 975, 2400, 18000)),
         "some",
-        swap.another_number,
+        made_up.another_number,
         "Numbers joined to letters (B12), Roman numerals, and a few, several, half.",
     ),
     CatalogEntry(
@@ -174,7 +174,7 @@ _ENTRIES = (
         (_shapes("email", "email"),),
         ("anna.weber21@example.com", "li.chen88@example.org", "omar.khan47@example.net"),
         "an address",
-        swap.another_email,
+        made_up.another_email,
         "Addresses spelled out (name at example dot com).",
     ),
     CatalogEntry(
@@ -183,7 +183,7 @@ _ENTRIES = (
         (_shapes("phone", "phone"),),
         ("+1 212-555-0143", "+44 20 7946 0958", "(555) 014-2671", "+49 30 901820"),
         "a number",
-        swap.another_number,
+        made_up.another_number,
         "Short and bare numbers without a word such as phone, numbers in words.",
     ),
     CatalogEntry(
@@ -194,7 +194,7 @@ _ENTRIES = (
         ),
         ("4539 1488 0343 6467", "AC-204817", "078-41-2290", "PT-558310", "10.23.114.8"),
         "a number",
-        swap.another_number,
+        made_up.another_number,
         "Short codes without a word such as account or case before them.",
     ),
     CatalogEntry(
@@ -206,7 +206,7 @@ _ENTRIES = (
         ),
         medical.DISEASES,
         "a condition",
-        swap.TermSwap(medical.DISEASES),
+        TermSwap(medical.DISEASES),
         "Lay descriptions, misspellings, most abbreviations, and whether it was denied (no history of).",
     ),
     CatalogEntry(
@@ -218,7 +218,7 @@ _ENTRIES = (
         ),
         medical.SYMPTOMS,
         "a complaint",
-        swap.TermSwap(medical.SYMPTOMS),
+        TermSwap(medical.SYMPTOMS),
         "Descriptions in whole sentences (she could hardly walk), misspellings.",
     ),
     CatalogEntry(
@@ -230,7 +230,7 @@ _ENTRIES = (
         ),
         medical.DRUGS,
         "a medicine",
-        swap.TermSwap(medical.DRUGS),
+        TermSwap(medical.DRUGS),
         "Classes (painkiller, antibiotic) without the package, street names, misspellings.",
     ),
 )  # fmt: skip

@@ -58,6 +58,29 @@ def split(
     return np.flatnonzero(~testing), np.flatnonzero(testing)
 
 
+def split_texts(
+    texts: Sequence[str], share: float, rng: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Rows to learn from and about `share` of them to test on, near-duplicates on one side if possible."""
+    return enough_to_test(*split(near_duplicates(texts), share, rng), share, rng)[:2]
+
+
+def enough_to_test(
+    learn: NDArray[np.int64], test: NDArray[np.int64], share: float, rng: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.int64], bool]:
+    """A split as it is, and whether it still keeps near-duplicates together.
+
+    Where nearly all texts are alike, as made-up ones may be, that would leave too few to test on: rows are
+    then drawn one by one.
+    """
+    rows = len(learn) + len(test)
+    if len(test) >= share * rows / 2:
+        return learn, test, True
+    order = rng.permutation(rows)
+    cut = min(max(1, round(share * rows)), rows - 1)
+    return np.sort(order[cut:]), np.sort(order[:cut]), False
+
+
 def _last(chosen: NDArray[np.bool_], groups: int) -> bool:
     # Something has to be left to learn from.
     return int(chosen.sum()) >= groups - 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,6 @@ from sfumato.accounting import Guarantee
 from sfumato.arrays import as_vectors
 from sfumato.embedders.base import Embedder
 from sfumato.errors import InputError, ParameterError
-from sfumato.evaluation.leaked import Undoing
 from sfumato.mechanisms import Identity, Mechanism
 from sfumato.numbers import whole_number
 from sfumato.preparing import RowSpans
@@ -23,13 +22,29 @@ from sfumato.randomness import InsecureSeedWarning, Source, generator
 from sfumato.release import Release, Releasing, as_release
 from sfumato.types import Vectors
 
+if TYPE_CHECKING:
+    from sfumato.evaluation.leaked import Undoing
+
 Rewrite = Callable[[Sequence[str], "RowSpans | None", np.random.Generator], list[str]]
 """Texts, their labelled spans and a generator in, the texts that are embedded instead out."""
 QueryMode = Literal["noisy", "clean", "filtered"]
 """noisy: released like a document; clean: as embedded; filtered: everything but the noise."""
 
 # Documents, queries and an attacker's own releases share no noise, though they may share a seed.
-_DOCUMENTS, _QUERIES = 1 << 61, 1 << 62
+_DOCUMENTS, _QUERIES = 1 << 50, 1 << 62
+_DRAWS = 1000
+
+
+def victim_noise(seed: int, draw: int = 0) -> Source:
+    """The noise of one release of documents: no attacker who counts from the same seed draws any of it."""
+    whole_number(seed, "seed", 0, 2**60)
+    return _seeded(_DOCUMENTS + _DRAWS * seed + whole_number(draw, "draw", 0, _DRAWS - 1))
+
+
+def _seeded(number: int) -> Source:
+    with warnings.catch_warnings():  # an experiment protects nobody
+        warnings.simplefilter("ignore", InsecureSeedWarning)
+        return Source.seeded(number)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -85,6 +100,16 @@ class Defence:
         return self.mechanism.guarantee if self.protector is None else self.protector.guarantee
 
     @property
+    def unchanged(self) -> bool:
+        """Whether clean vectors leave as they are."""
+        return self.through.unchanged and not self.hides
+
+    @property
+    def hides(self) -> bool:
+        """Whether other texts are embedded than those that were given."""
+        return self.rewrite is not None or (self.protector is not None and self.protector.embeds_neutral)
+
+    @property
     def label(self) -> str:
         """Name and setting."""
         return f"{self.name}, {self.setting}" if self.setting else self.name
@@ -116,7 +141,8 @@ class Defence:
         seed: int | None = None,
     ) -> Vectors:
         """What an attacker sees of these texts; a seed is for experiments and repeats the noise."""
-        return self._release(texts, vectors, spans, seed, _DOCUMENTS)
+        source = None if seed is None else victim_noise(seed)
+        return self.noised(*self.prepare_rows(texts, vectors, spans, seed), source)
 
     def queries(
         self,
@@ -133,7 +159,8 @@ class Defence:
                 f"`mode` must be one of {', '.join(get_args(QueryMode))}. Found {mode!r:.40}."
             )
         if mode == "noisy":
-            return self._release(texts, vectors, spans, seed, _QUERIES)
+            source = None if seed is None else _seeded(_QUERIES + whole_number(seed, "seed", 0, 2**60))
+            return self.noised(*self.prepare_rows(texts, vectors, spans, seed), source)
         if mode == "filtered":
             ready = self.prepare(texts, vectors, spans=spans, seed=seed)
             return self.through.expected(ready).astype(np.float32)
@@ -143,17 +170,6 @@ class Defence:
                 f"Clean queries cannot be compared with what {self.name} releases. Use filtered ones."
             )
         return clean
-
-    def _release(
-        self, texts: Sequence[str], vectors: Any, spans: RowSpans | None, seed: int | None, stream: int
-    ) -> Vectors:
-        ready, matched = self.prepare_rows(texts, vectors, spans, seed)
-        source = None
-        if seed is not None:
-            with warnings.catch_warnings():  # an evaluation protects nobody
-                warnings.simplefilter("ignore", InsecureSeedWarning)
-                source = Source.seeded(whole_number(seed, "seed", 0, 2**60) + stream)
-        return self.noised(ready, matched, source)
 
     def noised(self, ready: Vectors, matched: NDArray[np.bool_] | None, source: Source | None) -> Vectors:
         """One release of what `prepare_rows` gave."""

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from sfumato import blocks, grid
 from sfumato.accounting.guarantee import Guarantee, Substitutions
 from sfumato.arrays import as_vectors, check_rows
-from sfumato.artifacts import canonical_json
 from sfumato.errors import ParameterError, VectorError
 from sfumato.mechanisms.calibration import solve
 from sfumato.mechanisms.ellipse import Ellipse
@@ -267,6 +266,8 @@ class Mechanism(ABC):
 
     def fingerprint(self) -> bytes:
         """32 bytes that change whenever any parameter, array or the noise code changes."""
+        from sfumato.artifacts import canonical_json
+
         head = {"mechanism": self.name, "noise_version": NOISE_VERSION, "parameters": self.parameters()}
         digest = hashlib.sha256(canonical_json(head))
         for key, values in sorted(self.tensors().items()):

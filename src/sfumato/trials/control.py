@@ -2,15 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import numpy as np
 
 from sfumato.metrics.intervals import Interval, Resampling, percentile_interval, resampled_sums
 from sfumato.metrics.leakage import Hits, pool
+from sfumato.types import Vectors
+
+Found = TypeVar("Found")
 
 MARGIN = 0.05
 """Share of the sensitive terms by which the control has to lie above floor and prior, with confidence."""
+
+
+def undefended(
+    fit: Callable[[Vectors], Callable[[Vectors], Found]], learned: Vectors, attacked: Vectors
+) -> Found:
+    """What an attack reads where nothing is in its way: fitted to vectors as they are, tried on others.
+
+    With clean vectors of the very texts that are attacked, that is the control; with those of the same
+    texts without the concept, the floor.
+
+    Args:
+        fit: fits the attack, with the settings it has for releases.
+        learned: vectors of the texts it learns from.
+        attacked: vectors of the texts it is tried on.
+    """
+    return fit(learned)(attacked)
 
 
 def gap(higher: Hits | Sequence[Hits], lower: Hits | Sequence[Hits], how: Resampling) -> Interval | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from sfumato.attacks import ATTACKS
@@ -11,8 +12,9 @@ from sfumato.attacks.base import Embeds, OnStep
 from sfumato.metrics.excess import Leakage, measure_leakage
 from sfumato.metrics.leakage import Hits, count_leaked
 from sfumato.release import Releasing
+from sfumato.trials.control import undefended
+from sfumato.trials.making import make_attack, settings_of
 from sfumato.trials.rows import LeftOut
-from sfumato.trials.running import make_attack, settings_of
 from sfumato.trials.split import Split
 from sfumato.trials.suite import Suite
 from sfumato.trials.target import Target
@@ -147,15 +149,21 @@ def calibrate(method: AttackMethod, split: Split, seeds: int, *, query: bool, se
     bare: Guesses | None = None
     readers: list[Read] = []
     for run in range(seeds):
-        read = method.fit(texts, split.clean[split.learned], None, encoder, seed + run)
-        found = read(split.clean[split.attacked])
+
+        def fit(vectors: Vectors, may_ask: Embeds | None = encoder, run: int = run) -> Read:
+            return method.fit(texts, vectors, None, may_ask, seed + run)
+
+        def kept(vectors: Vectors, fit: Callable[[Vectors], Read] = fit) -> Read:
+            readers.append(fit(vectors))
+            return readers[-1]
+
+        found = undefended(kept, split.clean[split.learned], split.clean[split.attacked])
         control.append(count_leaked(split.truth, found))
         clean = clean or found
-        readers.append(read)
         if split.removed is not None:
             # No substitutes here: another term put in and taken out again leaves the same text.
-            read = method.fit(texts, split.removed[split.learn], None, None, seed + run)
-            found = read(split.removed[split.test])
+            bare_fit = partial(fit, may_ask=None)
+            found = undefended(bare_fit, split.removed[split.learn], split.removed[split.test])
             floor.append(count_leaked(split.truth, found))
             bare = bare or found
     return Calibration(method, control, floor, split.prior(), clean, bare, readers)
@@ -169,11 +177,9 @@ def attack(
     vectors, victim = target.learning(split.learned)
     hits: list[Hits] = []
     guesses: Guesses = []
-    readers: list[Read] = []
-    for run in range(seeds):
-        encoder = split.embedder if query else None
-        read = method.fit(texts, vectors, victim, encoder, seed + run)
-        readers.append(read)
+    encoder = split.embedder if query else None
+    readers = [method.fit(texts, vectors, victim, encoder, seed + run) for run in range(seeds)]
+    for read in readers:
         for draw in range(target.draws if method.reads == "terms" else 1):
             found = read(target.documents(draw)[split.attacked])
             hits.append(count_leaked(split.truth, found))

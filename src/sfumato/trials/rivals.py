@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sfumato.errors import InputError
-from sfumato.evaluation.baselines import BASELINES, Sample
 from sfumato.evaluation.defence import Defence
 from sfumato.metrics.intervals import Interval
 from sfumato.metrics.utility import Utility
@@ -18,6 +17,9 @@ from sfumato.trials.split import Split
 from sfumato.trials.suite import Suite
 from sfumato.trials.target import DefenceTarget
 from sfumato.trials.utility import UtilityMeasure
+
+if TYPE_CHECKING:
+    from sfumato.evaluation.baselines import Sample
 
 MATCHED = 0.95
 """Share of clean utility at which defences are compared."""
@@ -66,6 +68,8 @@ def plain_utility(found: Utility) -> dict[str, Any]:
 
 def installed_baselines(names: Iterable[str] | None) -> tuple[list[str], list[tuple[str, str]]]:
     """The baselines that can be run, and why the others cannot."""
+    from sfumato.evaluation.baselines import BASELINES
+
     wanted = BASELINES.names() if names is None else tuple(names)
     able = [name for name in wanted if BASELINES.installed(name)]
     return able, [(name, BASELINES.install_line(name)) for name in wanted if name not in able]
@@ -73,6 +77,8 @@ def installed_baselines(names: Iterable[str] | None) -> tuple[list[str], list[tu
 
 def sample_of(split: Split, seed: int) -> Sample:
     """What a defence may be learned from: texts of the pool that are not attacked."""
+    from sfumato.evaluation.baselines import Sample
+
     if split.embedder is None:
         raise InputError("Baselines embed texts of their own. Name the encoder with --embedder.")
     attacked = set(split.attacked.tolist())
@@ -108,6 +114,8 @@ def compare(
         seed: of the attack and the noise.
         on_step: hears of every baseline before it begins.
     """
+    from sfumato.evaluation.baselines import BASELINES
+
     sample = sample_of(split, seed)
     rows = []
     for name in names:

@@ -1,60 +1,23 @@
-"""Running any attack of the table: settings by field name, what it got right, and its positive control."""
+"""Running any attack of the table: what it got right, and its positive control."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
-from inspect import isabstract
-from typing import Any, get_type_hints
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from sfumato.artifacts import PathLike
-from sfumato.attacks import ATTACKS
-from sfumato.attacks.base import Attack, Inverter, OnStep, Recovered
+from sfumato.attacks.base import Attack, Control, Inverter, OnStep, Recovered
 from sfumato.concepts.concept import Concept
-from sfumato.errors import InputError, ParameterError
+from sfumato.errors import InputError
 from sfumato.metrics.intervals import Figure, share
 from sfumato.metrics.leakage import confidence_figure, leakage_figure
 from sfumato.metrics.ranking import ranked
 from sfumato.metrics.reconstruction import text_figures
-from sfumato.trials.threat import ThreatModel, Trial, attack_clean, set_up
-
-
-def settings_of(kind: type[Attack]) -> list[str]:
-    """The names of an attack's settings."""
-    return [field.name for field in fields(kind) if field.init]  # type: ignore[arg-type]
-
-
-def make_attack(name: str, asked: Mapping[str, Any], offered: Mapping[str, Any]) -> Attack:
-    """Make the attack of this name.
-
-    Args:
-        name: a name of the table.
-        asked: settings the caller insists on; one that the attack does not have is refused.
-        offered: settings for those attacks that have them; None is not passed on.
-    """
-    kind = ATTACKS.get(name)
-    known = settings_of(kind)
-    unknown = next((key for key in asked if key not in known), None)
-    if unknown is not None:
-        raise ParameterError(
-            f"The attack `{name}` has these settings: {', '.join(known)}. Found `{unknown}`."
-        )
-    given = {key: value for key, value in offered.items() if key in known and value is not None}
-    listed = {key: tuple(value) if isinstance(value, list) else value for key, value in asked.items()}
-    try:
-        return kind(**{**given, **listed})
-    except TypeError as error:
-        raise ParameterError(f"The attack `{name}` cannot be made like this: {error}.") from None
-
-
-def inverter_of(kind: type[Attack]) -> type[Inverter]:
-    """The class of what an attack's `fit` returns, which is what loads it."""
-    found = get_type_hints(kind.fit)["return"]
-    if isabstract(found):
-        raise InputError(f"The attack `{kind.name}` cannot be loaded: it does not say what it returns.")
-    return found  # type: ignore[no-any-return]
+from sfumato.trials.control import undefended
+from sfumato.trials.making import inverter_of
+from sfumato.trials.threat import ThreatModel, Trial, clean_pair, set_up
 
 
 def figures_of(
@@ -157,7 +120,7 @@ def run_attack(
         threat: whose vectors are read, and what is known.
         concept: the sensitive terms, to score by.
         load: a folder with a fitted attack, instead of fitting one.
-        control: whether to report how it reads clean vectors, for which it may have to be fitted to those.
+        control: whether to report how it reads clean vectors of the same rows, for which it is fitted again.
         on_step: hears how far it is.
     """
     kind = type(attack)
@@ -167,16 +130,44 @@ def run_attack(
     else:
         inverter = attack.fit(ready.learned, ready.learned_vectors, ready.victim, on_step=on_step)
     recovered = inverter.recover(ready.attacked)
-    # What it says of clean vectors counts only where clean vectors are what it was given.
-    proof = control_figure(inverter) if control and (ready.learned_clean or load is not None) else None
-    if threat.texts is None:
-        return AttackResult(inverter, ready, recovered, [], proof)
-    true = [threat.texts[row] for row in ready.rows]
+    true = None if threat.texts is None else [threat.texts[row] for row in ready.rows]
 
     def figures(found: Recovered) -> list[Figure]:
-        return figures_of(kind, found, true, concept=concept, known=ready.learned)
+        return [] if true is None else figures_of(kind, found, true, concept=concept, known=ready.learned)
 
-    if control and proof is None and load is None:
-        clean = attack_clean(attack, inverter, threat, ready, on_step)
+    scored, proof = figures(recovered), None
+    if control and scored and load is None and not attack.proves_itself:
+        clean = _read_clean(attack, inverter, threat, ready, recovered, on_step)
         proof = None if clean is None else figures(clean)[0]
-    return AttackResult(inverter, ready, recovered, figures(recovered), proof)
+        _keep(inverter, proof)
+    if control and proof is None and (ready.learned_clean or load is not None or attack.proves_itself):
+        proof = control_figure(inverter)  # on texts it held back itself
+    return AttackResult(inverter, ready, recovered, scored, proof)
+
+
+def _read_clean(
+    attack: Attack,
+    fitted: Inverter,
+    threat: ThreatModel,
+    ready: Trial,
+    recovered: Recovered,
+    on_step: OnStep | None,
+) -> Recovered | None:
+    """The positive control on the same rows; None where nobody can tell what the clean vectors are."""
+    if threat.released is None and (threat.defence is None or threat.defence.unchanged):
+        return recovered
+    pair = clean_pair(threat, ready)
+    if pair is None:
+        return None
+    if attack.needs == "nothing":
+        return fitted.recover(pair[1])
+    return undefended(
+        lambda learned: attack.fit(ready.learned, learned, None, on_step=on_step).recover, *pair
+    )
+
+
+def _keep(inverter: Inverter, proof: Figure | None) -> None:
+    """Let a fitted attack carry its control, so that it can be told when the attack is used again."""
+    own = inverter.control
+    if proof is not None and (own is None or own.metric == proof.metric):
+        inverter.control = Control(proof.metric, proof.value, proof.count)

@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 
 from sfumato.arrays import as_vectors
 from sfumato.concepts.concept import Concept
+from sfumato.concepts.duplicates import enough_to_test
 from sfumato.concepts.labelled import Labelled
 from sfumato.concepts.pairs import Pairs, build_pairs
+from sfumato.embedders.base import Embedder
 from sfumato.embedders.remembering import RememberingEmbedder
 from sfumato.errors import InputError
 from sfumato.metrics.intervals import Resampling
@@ -30,6 +32,20 @@ LEAST = 20
 MOST_TERMS = 400
 _LISTED_WHOLE = 200
 _ALIKE = 0.98
+_SCATTERED = (
+    "Most texts are nearly alike, so near-duplicates stand on both sides of the cut and the "
+    "intervals are too narrow."
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pool:
+    """Texts and their clean vectors, one of which may not be known."""
+
+    texts: list[str] | None
+    clean: Vectors | None
+    spans: RowSpans | None = None
+    embedder: Embedder | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -160,16 +176,8 @@ def _pool(pairs: Pairs, needed: Collection[int], suite: Suite, seed: int) -> lis
 
 
 def _cut(pairs: Pairs, seed: int) -> tuple[Rows, Rows, tuple[str, ...]]:
-    learn, test = pairs.train, pairs.test
-    notes: tuple[str, ...] = ()
-    if len(test) < TEST_SHARE * len(pairs) / 2:
-        order = generator(seed).permutation(len(pairs))
-        cut = round(TEST_SHARE * len(pairs))
-        learn, test = np.sort(order[cut:]), np.sort(order[:cut])
-        notes = (
-            "Most texts are nearly alike, so near-duplicates stand on both sides of the cut and the "
-            "intervals are too narrow.",
-        )
+    learn, test, together = enough_to_test(pairs.train, pairs.test, TEST_SHARE, generator(seed))
+    notes = () if together else (_SCATTERED,)
     if min(len(learn), len(test)) < LEAST:
         raise InputError(
             f"At least {LEAST} texts with the concept `{pairs.concept}` have to be learned from and as many "

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sfumato.accounting import Guarantee
 from sfumato.errors import InputError
-from sfumato.evaluation.defence import Defence
+from sfumato.evaluation.defence import Defence, victim_noise
 from sfumato.preparing import RowSpans
-from sfumato.randomness import InsecureSeedWarning, Source
 from sfumato.release import Releasing
-from sfumato.trials.split import Split
+from sfumato.trials.split import Pool, Split
 from sfumato.types import Rows, Vectors
-
-# The victim's noise shares no stream with that of an attacker who counts from the same seed.
-_STREAM = 1 << 50
 
 
 class Target(Protocol):
@@ -42,12 +40,19 @@ class Target(Protocol):
 class DefenceTarget:
     """A protector or a baseline."""
 
-    def __init__(self, defence: Defence, split: Split, *, draws: int = 1, seed: int = 0) -> None:
-        self.defence, self.split, self.seed = defence, split, seed
+    def __init__(self, defence: Defence, pool: Split | Pool, *, draws: int = 1, seed: int = 0) -> None:
+        self.defence, self.pool, self.seed = defence, pool, seed
         self.label, self.guarantee = defence.label, defence.guarantee
         self.repeats = defence.mechanism.noisy
         self.draws = draws if self.repeats else 1
-        self.entering, self.matched = defence.prepare_rows(split.texts, split.clean, split.spans, seed)
+        self.entering, self.matched = self._prepared()
+
+    def _prepared(self) -> tuple[Vectors, NDArray[np.bool_] | None]:
+        """What enters the mechanism; vectors whose texts nobody knows enter as they are."""
+        pool = self.pool
+        if pool.texts is None and pool.clean is not None:
+            return pool.clean, None
+        return self.defence.prepare_rows(pool.texts or [], pool.clean, pool.spans, self.seed)
 
     def learning(self, rows: Rows) -> tuple[Vectors, Releasing | None]:
         """Vectors that enter the mechanism, if any; behind a key, releases of texts stored under it."""
@@ -57,17 +62,14 @@ class DefenceTarget:
 
     def documents(self, draw: int = 0) -> Vectors:
         """One release of the whole pool."""
-        with warnings.catch_warnings():  # an audit's own releases protect nobody
-            warnings.simplefilter("ignore", InsecureSeedWarning)
-            source = Source.seeded(_STREAM + 1000 * self.seed + draw)
-        return self.defence.noised(self.entering, self.matched, source)
+        return self.defence.noised(self.entering, self.matched, victim_noise(self.seed, draw))
 
     def others(self, texts: Sequence[str]) -> Vectors:
         """One release of other texts; labelled spans, where the concept needs them, they have none."""
-        encoder = self.split.embedder
+        encoder = self.pool.embedder
         if encoder is None:
             raise InputError("Searches and pairs have to be embedded for this. Name the encoder.")
-        spans: RowSpans | None = [[] for _ in texts] if self.split.spans is not None else None
+        spans: RowSpans | None = [[] for _ in texts] if self.pool.spans is not None else None
         return self.defence.queries(texts, encoder.embed(texts), spans=spans, seed=self.seed)
 
 
@@ -77,13 +79,12 @@ class FixedTarget:
     draws = 1
     repeats = False
 
-    def __init__(self, vectors: Vectors, split: Split) -> None:
-        self.vectors = vectors[split.source]
-        self.split = split
+    def __init__(self, vectors: Vectors, texts: Sequence[str]) -> None:
+        self.vectors = vectors
         self.label = "the vectors given"
         note = "nothing is known about how these vectors were made"
         self.guarantee = Guarantee("unknown", float("inf"), "none", "none", notes=(note,))
-        self._rows = {text: row for row, text in enumerate(split.texts)}
+        self._rows = {text: row for row, text in enumerate(texts)}
 
     def learning(self, rows: Rows) -> tuple[Vectors, Releasing | None]:
         """The vectors as they are: pairs of a text and its release that leaked."""

@@ -1,4 +1,4 @@
-"""The threat model of one attack: whose vectors are read, what the attacker learns from, what is true.
+"""The threat model of one attack: whose vectors are read, and what the attacker holds and learns from.
 
 | given                                | attacked                      | the attacker learns from          |
 |--------------------------------------|-------------------------------|-----------------------------------|
@@ -14,53 +14,70 @@ near-duplicates together.
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sfumato.attacks.base import Attack, Inverter, OnStep, Recovered
-from sfumato.attacks.training_set import split_texts
+from sfumato.attacks.base import Attack
+from sfumato.concepts.duplicates import split_texts
 from sfumato.errors import InputError
-from sfumato.protector import Protector
-from sfumato.randomness import InsecureSeedWarning, Source, generator
-from sfumato.release import Release, Releasing
-from sfumato.types import Vectors
+from sfumato.evaluation.defence import Defence
+from sfumato.randomness import generator
+from sfumato.release import Releasing
+from sfumato.trials.split import Pool
+from sfumato.trials.target import DefenceTarget, FixedTarget
+from sfumato.types import Rows, Vectors
 
-_VICTIM_SEED = 7_919_000_003
-"""Keeps the victim's noise apart from that of the attacker's training, which counts from the same seed."""
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ThreatModel:
     """What there is; see the table above."""
 
     texts: list[str] | None = None
     """The texts behind the attacked vectors, where they are known."""
-    vectors: Any = None
+    vectors: Vectors | None = None
     """Their clean vectors, where these need not be made."""
-    released: Any = None
+    released: Vectors | None = None
     """Vectors released by somebody else, a row a text; without them the texts are released here."""
-    release: Release | None = None
-    """What vectors are released through, where there is no protector."""
-    protector: Protector | None = None
-    """What texts and vectors are released through."""
+    defence: Defence | None = None
+    """What texts and vectors are released through; None for nothing, or where nobody knows."""
     embedder: Any = None
     own_texts: list[str] | None = None
     """The attacker's own."""
-    own_vectors: Any = None
+    own_vectors: Vectors | None = None
+    """Their clean vectors."""
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Keep vectors as float32."""
+        for name in ("vectors", "released", "own_vectors"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, np.asarray(getattr(self, name), np.float32))
 
     @property
     def victim(self) -> Releasing | None:
         """All that the attacker knows of what texts and vectors go through."""
-        return self.release if self.protector is None else self.protector.without_accounting()
+        return None if self.defence is None else self.defence.victim
+
+    @property
+    def hides(self) -> bool:
+        """Whether other texts are embedded than those that were given."""
+        return self.defence is not None and self.defence.hides
+
+    def through(self, texts: list[str] | None, vectors: Vectors | None) -> DefenceTarget:
+        """Texts or vectors, ready to be released here."""
+        if vectors is None and self.embedder is None:
+            raise InputError("Texts have to be embedded for this. Name the encoder with --embedder.")
+        defence = self.defence or Defence(name="none", embedder=self.embedder)
+        return DefenceTarget(defence, Pool(texts, vectors, embedder=self.embedder), seed=self.seed)
+
+    def clean(self, texts: list[str]) -> Vectors | None:
+        """Clean vectors of texts, where there is an encoder."""
+        return None if self.embedder is None else np.asarray(self.embedder.embed(texts), np.float32)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Trial:
     """What an attack is given and what it is tried on."""
 
@@ -68,102 +85,68 @@ class Trial:
     learned_vectors: Vectors
     victim: Releasing | None
     attacked: Vectors
-    rows: NDArray[np.intp]
+    rows: Rows
     """Which of the rows are attacked."""
     learned_clean: bool
     """Whether `learned_vectors` are clean: neither neutral texts' nor somebody's releases."""
-
-
-def _encode(threat: ThreatModel, texts: Sequence[str]) -> Vectors:
-    if threat.embedder is None:
-        raise InputError("Texts have to be embedded for this. Name the encoder with --embedder.")
-    return np.asarray(threat.embedder.embed(texts), np.float32)
-
-
-def _entering(threat: ThreatModel, texts: Sequence[str]) -> tuple[Vectors, NDArray[np.bool_] | None]:
-    """The vectors that enter the mechanism, and which texts hold a concept."""
-    if threat.protector is not None and threat.embedder is not None:
-        ready = threat.protector.entrance(threat.embedder).prepare(texts)
-        return ready.vectors, ready.matched
-    return _encode(threat, texts), None
-
-
-def _release(threat: ThreatModel, entering: Vectors, matched: NDArray[np.bool_] | None) -> Vectors:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", InsecureSeedWarning)  # these releases leave nothing behind
-        source = Source.seeded(threat.seed + _VICTIM_SEED)
-    if threat.protector is not None:
-        return threat.protector.without_accounting().protect(entering, matched=matched, rng=source)
-    released: Vectors = entering if threat.release is None else threat.release(entering, source)
-    return released
+    clean: Vectors | None
+    """Clean vectors of all rows, where they had to be made."""
 
 
 def set_up(threat: ThreatModel, attack: Attack, *, loaded: bool = False) -> Trial:
-    """Work out what the attack is given, what it is tried on, and what proves that it works at all.
+    """Work out what the attack is given and what it is tried on.
 
     A `loaded` attack is given nothing and tried on every row.
     """
-    entering, matched = _known(threat)
-    if threat.released is not None:
-        attacked = np.asarray(threat.released, np.float32)
-    elif entering is not None:
-        attacked = _release(threat, entering, matched)
-    else:
+    known = _known(threat)
+    if threat.released is None and known is None:
         raise InputError("There is nothing to attack: give texts, vectors or both.")
+    attacked = threat.released if threat.released is not None else known.documents()  # type: ignore[union-attr]
     if threat.texts is not None and len(threat.texts) != len(attacked):
         raise InputError(
             f"There must be one text a vector. Found {len(threat.texts)} texts and {len(attacked)} vectors."
         )
     everything = np.arange(len(attacked))
-    plain = threat.protector is None or not threat.protector.embeds_neutral
+    plain = not threat.hides
+    clean = known.entering if known is not None and plain else None
     if loaded or attack.needs == "nothing":
-        empty = np.zeros((0, attacked.shape[1]), np.float32)
-        return Trial([], empty, threat.victim, attacked, everything, learned_clean=True)
+        return Trial([], attacked[:0], threat.victim, attacked, everything, True, clean)
     if threat.own_texts is not None:
-        made = threat.own_vectors is None
-        own = _entering(threat, threat.own_texts)[0] if made else np.asarray(threat.own_vectors, np.float32)
-        return Trial(threat.own_texts, own, threat.victim, attacked, everything, plain or not made)
+        own = threat.through(threat.own_texts, threat.own_vectors)
+        given = own.learning(np.arange(len(threat.own_texts)))
+        return Trial(threat.own_texts, *given, attacked, everything, plain, clean)
     if threat.texts is None:
         raise InputError(
             "The attacker needs texts to learn from: give a file with texts, or his own with --train FILE."
         )
     if attack.needs == "attacked":
-        known = entering if entering is not None else _entering(threat, threat.texts)[0]
-        return Trial(threat.texts, known, threat.victim, attacked, everything, plain)
-    learn, test = split_texts(threat.texts, 0.5, generator(threat.seed))
-    texts, rows = [threat.texts[row] for row in learn], test.astype(np.intp)
-    if threat.released is not None and (threat.victim is None or entering is None):
+        given = (known or threat.through(threat.texts, None)).learning(everything)
+        return Trial(threat.texts, *given, attacked, everything, plain, clean)
+    learn, test = (rows.astype(np.intp) for rows in split_texts(threat.texts, 0.5, generator(threat.seed)))
+    texts = [threat.texts[row] for row in learn]
+    if threat.released is not None and (threat.defence is None or known is None):
         # Without a victim to imitate, somebody else's releases are learned from as they are.
-        return Trial(texts, attacked[learn], None, attacked[test], rows, learned_clean=False)
-    assert entering is not None
-    return Trial(texts, entering[learn], threat.victim, attacked[test], rows, plain)
+        leaked = FixedTarget(attacked, threat.texts).learning(learn)
+        return Trial(texts, *leaked, attacked[test], test, False, clean)
+    assert known is not None
+    return Trial(texts, *known.learning(learn), attacked[test], test, plain, clean)
 
 
-def _known(threat: ThreatModel) -> tuple[Vectors | None, NDArray[np.bool_] | None]:
-    """The vectors of the texts before release, where there is a need and a way to have them."""
+def _known(threat: ThreatModel) -> DefenceTarget | None:
+    """The texts as they enter the release, where there is a need and a way to have them."""
     if threat.vectors is not None:
-        return np.asarray(threat.vectors, np.float32), None
+        return threat.through(threat.texts, threat.vectors)
     if threat.texts is not None and (threat.released is None or threat.embedder is not None):
-        return _entering(threat, threat.texts)
-    return None, None
+        return threat.through(threat.texts, None)
+    return None
 
 
-def attack_clean(
-    attack: Attack, fitted: Inverter, threat: ThreatModel, ready: Trial, on_step: OnStep | None = None
-) -> Recovered | None:
-    """The positive control: the same attack, fitted to clean vectors and tried on those of the same rows.
-
-    None where nobody can tell what the clean vectors are.
-    """
-    if threat.vectors is not None:
-        clean = np.asarray(threat.vectors, np.float32)[ready.rows]
-    elif threat.texts is not None and threat.embedder is not None:
-        clean = _encode(threat, [threat.texts[row] for row in ready.rows])
+def clean_pair(threat: ThreatModel, trial: Trial) -> tuple[Vectors, Vectors] | None:
+    """Clean vectors of what the attack learned from and was tried on; None where nobody has them."""
+    learned = trial.learned_vectors if trial.learned_clean else threat.clean(trial.learned)
+    every = trial.clean if trial.clean is not None else threat.vectors
+    if every is not None:
+        attacked: Vectors | None = every[trial.rows]
     else:
-        return None
-    if attack.needs == "nothing":
-        return fitted.recover(clean)
-    if not ready.learned_clean and threat.embedder is None:
-        return None
-    learned = ready.learned_vectors if ready.learned_clean else _encode(threat, ready.learned)
-    return attack.fit(ready.learned, learned, None, on_step=on_step).recover(clean)
+        attacked = None if threat.texts is None else threat.clean([threat.texts[row] for row in trial.rows])
+    return None if learned is None or attacked is None else (learned, attacked)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sfumato.lazy import on_first_use
 
 if TYPE_CHECKING:
-    from sfumato.verification.bits import excluded, identified, identify
+    from sfumato.bits import excluded, identified, identify
     from sfumato.verification.cases import CASES, Case
     from sfumato.verification.pivots import Pivots
     from sfumato.verification.report import CheckRow, Verification
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __getattr__, __dir__ = on_first_use(
     __name__,
     {
-        "bits": "excluded identified identify",
+        "sfumato.bits": "excluded identified identify",
         "cases": "CASES Case",
         "pivots": "Pivots",
         "report": "CheckRow Verification",

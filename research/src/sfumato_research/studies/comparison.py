@@ -125,10 +125,7 @@ class Comparison:
 
     def leaked(self, defence: Defence) -> FixedTarget:
         """One release of the pool that leaked beside its texts, for an attacker who can make none himself."""
-        released, source = self.target(defence).documents(), self.split.source
-        by_source = np.zeros((int(source.max()) + 1, self.dim), released.dtype)
-        by_source[source] = released
-        return FixedTarget(by_source, self.split)
+        return FixedTarget(self.target(defence).documents(), self.split.texts)
 
     def calibration(self, method: reading.AttackMethod | None = None) -> reading.Calibration:
         """What an attack reads from clean vectors and from texts without the concept."""

@@ -1,7 +1,8 @@
 """What the console shows: made-up records before and after the noise, and what a small attack still reads.
 
-Nothing here is a release. Noise is drawn afresh and apart from a tenant's sticky noise, no vector leaves, and
-the only text besides the made-up records is the one that the visitor typed and so knows already.
+Nothing here is a release. Noise is an experiment's on the records and fresh on what a visitor types, both
+apart from a tenant's sticky noise; no vector leaves, and the only text besides the made-up records is the
+one that the visitor typed and so knows already.
 """
 
 from __future__ import annotations
@@ -9,29 +10,41 @@ from __future__ import annotations
 import logging
 import threading
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.attacks.leastsquares import LeaveOneOut, LinearMap, fit_ridge, moments
-from sfumato.errors import ParameterError, SfumatoError
-from sfumato.metrics.leakage import count_leaked
+from sfumato.attacks.base import Embeds
+from sfumato.attacks.leastsquares import LeaveOneOut, fit_ridge, moments
+from sfumato.concepts.concept import Concept
+from sfumato.concepts.duplicates import split_texts
+from sfumato.embedders.remembering import RememberingEmbedder
+from sfumato.errors import SfumatoError
+from sfumato.evaluation.defence import Defence
+from sfumato.mechanisms import Identity
+from sfumato.metrics.leakage import pool
 from sfumato.metrics.ranking import ranked
 from sfumato.metrics.retrieval import neighbours_kept
 from sfumato.metrics.similarity import unit_rows
 from sfumato.protector import Protector
+from sfumato.randomness import generator
 from sfumato.records import Record, make_records
-from sfumato.release import Release
+from sfumato.release import Releasing, as_release
 from sfumato.server.http.logs import tell
+from sfumato.trials.reading import AttackMethod, Guesses, Read, Reading, attack, calibrate
+from sfumato.trials.split import Split
+from sfumato.trials.target import DefenceTarget
+from sfumato.types import Vectors
 
 RECORDS, SEARCHES, NEIGHBOURS, EXAMPLES = 360, 120, 5, 3
 FACTORS = (0.0, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0)
 """How much of the protector's own noise the slider can add."""
 _LEAST_TEXTS, _LEAST_TERMS, _GUESSES = 4, 4, 5
-_TESTED = 3
-"""One record in so many is held back from the attack."""
+_TESTED = 1 / 3
+"""About this share of the records is held back from the attack."""
 _SEED = 20
 Matrix = NDArray[np.float32]
 Status = Literal["idle", "building", "ready", "failed"]
@@ -54,9 +67,9 @@ class Figures:
 @dataclass(frozen=True, slots=True, eq=False)
 class _Step:
     figures: Figures
-    release: Release | None
+    target: DefenceTarget
     released: Matrix
-    reader: LinearMap
+    read: Read
 
 
 class Preview:
@@ -72,6 +85,7 @@ class Preview:
         self.clean_found = 0.0
         self.failed = False
         self.complete = False
+        self._ridge: float | None = None
         self._started = threading.Lock()
 
     def start(self) -> None:
@@ -93,8 +107,8 @@ class Preview:
         step = self.steps[factor]
         clean = self._protector.encoder.embed([text])
         prepared = self._protector.entrance().prepare([text])
-        after = prepared.vectors if step.release is None else step.release(prepared.vectors)
-        before_rows, after_rows = _nearest(clean, self._clean), _nearest(after, step.released)
+        after = step.target.defence.noised(prepared.vectors, prepared.matched, None)
+        before_rows, after_rows = _nearest(clean, self._split.clean), _nearest(after, step.released)
         kept = {row for row, _ in before_rows}
         said = text.lower()
         return {
@@ -104,14 +118,9 @@ class Preview:
                 {"text": self.records[row].text, "cosine": cosine, "kept": row in kept}
                 for row, cosine in after_rows
             ],
-            "read_clean": self._reads(self._clean_reader, clean, said),
-            "read_released": self._reads(step.reader, after, said),
+            "read_clean": _marked(self._read_clean(clean), said),
+            "read_released": _marked(step.read(after), said),
         }
-
-    def _reads(self, reader: LinearMap, vectors: Matrix, said: str) -> list[dict[str, Any]]:
-        scores = reader(vectors)
-        guesses = ranked(scores, self._terms, [_GUESSES])[0]
-        return [{"term": term, "hit": term in said} for term in guesses]
 
     def _build_or_fail(self) -> None:
         try:
@@ -125,74 +134,97 @@ class Preview:
         made = make_records(RECORDS + EXAMPLES, seed=_SEED)
         self.records, self.examples = made[EXAMPLES:], [record.text for record in made[:EXAMPLES]]
         texts = [record.text for record in self.records]
-        self._learn_terms(texts)
-        self._clean = self._protector.encoder.embed(texts)
-        self._prepared = self._protector.entrance().prepare(texts).vectors
-        self._searches = self._protector.encoder.embed([record.query for record in self.records[:SEARCHES]])
-        self._test = np.arange(RECORDS) % _TESTED == 0
-        self._ridge = LeaveOneOut(self._clean[~self._test], self._held[~self._test]).best()
-        self._clean_reader = self._reader(self._clean, None)
-        self.control = self._named(self._clean_reader, self._clean)
-        often = np.tile(self._held[~self._test].mean(axis=0), (int(self._test.sum()), 1))
-        self.guess = self._share(often)
-        self.clean_found = _found(self._searches, self._clean)
+        encoder = RememberingEmbedder(self._protector.encoder)
+        self._split = self._cut(texts, encoder)
+        self._queries = [record.query for record in self.records[:SEARCHES]]
+        self._method = AttackMethod("linear", "terms", self._fit)
+        clean = calibrate(self._method, self._split, 1, query=False, seed=_SEED)
+        self.control, self.guess = pool(clean.control).rate, clean.prior.rate
+        rows = self._split.learned
+        self._read_clean = self._fit([], self._split.clean[rows], None, None, _SEED)
+        self.clean_found = _found(encoder.embed(self._queries), self._split.clean)
+        inner = replace(self._protector.without_accounting(), embedder=encoder)
         for factor in sorted(FACTORS, key=lambda each: abs(each - 1.0)):
-            step = self._step(factor)
-            if step is not None:
-                self.steps[factor] = step
+            stronger = _scaled(inner, factor)
+            if stronger is not None:
+                self.steps[factor] = self._step(stronger, factor)
         self.complete = True
 
-    def _learn_terms(self, texts: list[str]) -> None:
-        """What the attack looks for: the protector's concepts where the records name them often enough."""
+    def _cut(self, texts: list[str], encoder: RememberingEmbedder) -> Split:
+        """The records cut in two, with what the attack looks for.
+
+        That is the protector's concepts where the records name them often enough.
+        """
         concepts = self._protector.concepts
         found = [[term for concept in concepts for term in concept.terms_in(text)] for text in texts]
-        terms = _often(found)
         self.looks_for = ", ".join(concept.name for concept in concepts)
-        if len(terms) < _LEAST_TERMS:
-            found, terms = [_facts(record) for record in self.records], ()
-            terms = _often(found)
+        if len(_often(found)) < _LEAST_TERMS:
+            found = [_facts(record) for record in self.records]
             self.looks_for = "diseases and cities"
-        self._terms = list(terms)
-        self._held = np.array([[term in set(row) for term in terms] for row in found], bool)
+        terms = _often(found)
+        learn, test = split_texts(texts, _TESTED, generator(_SEED))
+        looked_for = Concept.from_terms("records", terms)
+        return Split(
+            texts=texts,
+            source=np.arange(len(texts)),
+            spans=None,
+            concept=looked_for,
+            vocabulary=looked_for,
+            rows=np.arange(len(texts)),
+            terms=[tuple(term for term in dict.fromkeys(row) if term in terms) for row in found],
+            learn=learn.astype(np.intp),
+            test=test.astype(np.intp),
+            groups=np.arange(len(texts)),
+            clean=encoder.embed(texts),
+            removed=None,
+            embedder=encoder,
+        )
 
-    def _step(self, factor: float) -> _Step | None:
-        dim = self._protector.encoder.dim
-        own = self._protector.mechanism.noise_ratio(dim)
-        ratio = factor * own
-        release: Release | None = self._protector.as_release()
-        if release is None or factor == 0.0 or own == 0.0:
-            release = None
-        elif factor != 1.0:
-            try:
-                release = release.scaled(noise_ratio=ratio, dim=dim)
-            except (ParameterError, SfumatoError):
-                return None  # a mechanism may not reach so much or so little noise
-        released = self._prepared if release is None else release(self._prepared)
-        searches = self._searches if release is None else release(self._searches)
-        reader = self._reader(self._prepared, release)
+    def _step(self, inner: Protector, factor: float) -> _Step:
+        """What so much of the protector's own noise does."""
+        target = DefenceTarget(Defence.from_protector(inner), self._split, seed=_SEED)
+        released = target.documents()
+        found: Reading = attack(self._method, self._split, target, 1, query=False, seed=_SEED)
         figures = Figures(
             factor,
-            ratio,
-            _found(searches, released),
-            neighbours_kept(self._clean, released, 10),
-            self._named(reader, released),
+            factor * self._protector.mechanism.noise_ratio(inner.encoder.dim),
+            _found(target.others(self._queries), released),
+            neighbours_kept(self._split.clean, released, 10),
+            pool(found.hits).rate,
         )
-        return _Step(figures, release, released, reader)
+        return _Step(figures, target, released, found.readers[0])
 
-    def _reader(self, vectors: Matrix, release: Release | None) -> LinearMap:
+    def _fit(
+        self,
+        texts: Sequence[str],
+        vectors: Vectors,
+        victim: Releasing | None,
+        embedder: Embeds | None,
+        seed: int,
+    ) -> Read:
         """A linear attack that knows mechanism, noise and filter, and was trained on what they do."""
-        train = ~self._test
-        mean, noise = moments(release, vectors[train], _SEED)
-        return fit_ridge(mean, self._held[train].astype(np.float64), ridge=self._ridge, noise=noise)
+        terms = list(self._split.vocabulary.terms)
+        held = np.array([[term in row for term in terms] for row in self._split.known], bool)
+        if self._ridge is None:
+            self._ridge = LeaveOneOut(vectors, held).best()
+        mean, noise = moments(as_release(victim), vectors, seed)
+        reader = fit_ridge(mean, held.astype(np.float64), ridge=self._ridge, noise=noise)
+        most = max(_GUESSES, max(len(row) for row in self._split.terms))
+        return lambda rows: ranked(reader(rows), terms, [most] * len(rows))
 
-    def _named(self, reader: LinearMap, vectors: Matrix) -> float:
-        return self._share(reader(vectors[self._test]))
 
-    def _share(self, scores: NDArray[Any]) -> float:
-        held = self._held[self._test]
-        terms = np.array(self._terms, object)
-        truth = [list(terms[row]) for row in held]
-        return count_leaked(truth, ranked(scores, self._terms, held.sum(axis=1).tolist())).rate
+def _scaled(inner: Protector, factor: float) -> Protector | None:
+    """The protector with so much of its own noise; None where its mechanism does not reach that."""
+    dim = inner.encoder.dim
+    own = inner.mechanism.noise_ratio(dim)
+    if factor == 0.0 or own == 0.0:
+        return replace(inner, mechanism=Identity(), background=None, normalise=False)
+    if factor == 1.0:
+        return inner
+    try:
+        return replace(inner, mechanism=inner.mechanism.scaled(noise_ratio=factor * own, dim=dim))
+    except SfumatoError:
+        return None
 
 
 def _facts(record: Record) -> list[str]:
@@ -203,6 +235,10 @@ def _facts(record: Record) -> list[str]:
 def _often(found: list[list[str]]) -> tuple[str, ...]:
     counts = Counter(term for row in found for term in set(row))
     return tuple(sorted(term for term, count in counts.items() if count >= _LEAST_TEXTS))
+
+
+def _marked(guesses: Guesses, said: str) -> list[dict[str, Any]]:
+    return [{"term": term, "hit": term in said} for term in guesses[0][:_GUESSES]]
 
 
 def _nearest(query: Matrix, rows: Matrix) -> list[tuple[int, float]]:

@@ -6,11 +6,11 @@ from collections import Counter
 
 import numpy as np
 
-from sfumato.attacks.informed import Informed
 from sfumato.concepts.concept import Concept
 from sfumato.metrics.leakage import Hits, count_leaked, count_prior
 from sfumato.randomness import generator
 from sfumato.release import Releasing
+from sfumato.trials.making import make_attack
 from sfumato.trials.rows import AttackRow, LeftOut, row_of
 from sfumato.trials.split import Split
 from sfumato.trials.suite import Suite
@@ -37,9 +37,8 @@ def informed_row(split: Split, target: Target, suite: Suite, *, counts: bool, se
     asked = asked_of(split, terms, suite.informed, seed)
     texts = [split.texts[row] for row in split.attacked[asked]]
     truth = [split.truth[position] for position in asked]
-    attack = Informed(
-        concept=Concept.from_terms(split.concept.name, terms), embedder=split.embedder, seed=seed
-    )
+    asked_about = Concept.from_terms(split.concept.name, terms)
+    attack = make_attack(NAME, {"concept": asked_about, "embedder": split.embedder, "seed": seed}, {})
 
     def hits(victim: Releasing | None, entering: Vectors, releases: list[Vectors]) -> list[Hits]:
         reader = attack.fit(texts, entering, victim)

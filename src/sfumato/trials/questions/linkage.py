@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from sfumato.attacks.bits import Bits
-from sfumato.attacks.linkage import Linkage
 from sfumato.metrics.intervals import share
 from sfumato.metrics.leakage import Hits
 from sfumato.randomness import generator
 from sfumato.release import Releasing
+from sfumato.trials.making import make_attack
 from sfumato.trials.rows import AttackRow, LeftOut, row_of
 from sfumato.trials.split import Split
 from sfumato.trials.suite import Suite
@@ -25,8 +26,9 @@ def linkage_row(split: Split, target: Target, suite: Suite, *, seed: int) -> Att
     """OnStep some of the attacked texts apart among the whole pool; chance is one in as many."""
     rows = _some(split, suite.linked, seed)
     entering, victim = _entering(split, target)
-    linker = Linkage(seed=seed).fit(split.texts, entering, victim)
-    clean = Linkage(seed=seed).fit(split.texts, split.clean)
+    attack = make_attack("linkage", {"seed": seed}, {})
+    linker: Any = attack.fit(split.texts, entering, victim)
+    clean: Any = attack.fit(split.texts, split.clean)
     total = np.ones(len(rows))
 
     def hits(ranks: object) -> Hits:
@@ -52,7 +54,7 @@ def bits_row(split: Split, target: Target, suite: Suite, *, seed: int) -> Attack
     """Rule known texts out by floating-point arithmetic; the control is plain float32 noise."""
     rows = _some(split, suite.linked, seed)
     entering, victim = _entering(split, target)
-    reader = Bits(seed=seed).fit(split.texts, entering, victim)
+    reader = make_attack("bits", {"seed": seed}, {}).fit(split.texts, entering, victim)
     found = reader.recover(target.documents()[rows]).details["index"]
     figure = share("named", int((found == rows).sum()), len(rows))
     control = reader.control
