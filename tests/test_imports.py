@@ -54,6 +54,12 @@ def test_import_loads_nothing_heavy():
     assert not [name for name in HEAVY if name in loaded]
 
 
+def test_an_audit_loads_few_modules():
+    code = "import sys, sfumato.auditing.run; print(*(name for name in sys.modules if name[:7] == 'sfumato'))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert len(done.stdout.split()) < 90
+
+
 def test_mechanisms_need_no_optional_package():
     code = "import sys, sfumato; sfumato.mechanisms.Laplace(epsilon=1.0); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -96,7 +102,11 @@ def test_a_second_level_of_folders_only_where_there_would_be_more_than_nine_modu
 
 
 def test_a_package_that_loads_on_first_use_has_every_name_it_lists():
-    for name in ("concepts", "embedders", "mechanisms", "sensitivity", "verification"):
+    packages = (
+        "accounting", "auditing", "concepts", "embedders", "evaluation", "mechanisms", "metrics",
+        "sensitivity", "verification",
+    )  # fmt: skip
+    for name in packages:
         package = importlib.import_module(f"sfumato.{name}")
         assert dir(package) == sorted(package.__all__)
         assert all(getattr(package, each) is not None for each in package.__all__)

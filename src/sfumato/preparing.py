@@ -9,13 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.accounting.identity import of_embedded
-from sfumato.accounting.sticky import canonical
+from sfumato.accounting.identity import canonical, of_embedded
 from sfumato.concepts.base import Check
 from sfumato.concepts.concept import Concept
 from sfumato.concepts.neutral import Mention, neutral_texts, spread, without_overlaps
 from sfumato.embedders.base import Embedder, OnBatch
-from sfumato.embedders.seen import seen_by
 from sfumato.errors import InputError
 
 Names = tuple[str, ...]
@@ -75,6 +73,8 @@ class Copies:
 
     def identities(self, encoder: Embedder) -> tuple[Names, Names]:
         """The identity of each row as its noise, and as its account, knows it."""
+        from sfumato.embedders.seen import seen_by
+
         seen = seen_by(encoder, self.texts)
         rows = [seen[start:end] for start, end in zip(self.first, self._ends(), strict=True)]
         model = encoder.model_id

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from sfumato.accounting.guarantee import Guarantee
 from sfumato.accounting.identity import VERSION, of_vectors
-from sfumato.accounting.sticky import Sticky
 from sfumato.arrays import as_vectors, masked_rows, one_each
 from sfumato.concepts.base import Check
 from sfumato.concepts.concept import Concept
@@ -30,7 +29,7 @@ from sfumato.release import Release
 from sfumato.types import FloatArray
 
 if TYPE_CHECKING:
-    from sfumato.accounting import Ledger, Secret, Spend
+    from sfumato.accounting import Ledger, Secret, Spend, Sticky
     from sfumato.sensitivity import Background
 
 Role = Literal["document", "query"]
@@ -276,6 +275,8 @@ class Protector:
         """The noise keys of this protector; any setting that changes a release changes the whole stream."""
         if self.secret is None:
             raise InputError("Sticky noise needs a secret. Give the protector one.")
+        from sfumato.accounting.sticky import Sticky
+
         return Sticky(
             self.secret, model=self.settings_digest(), tenant=self.tenant, collection=self.collection
         )

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from sfumato.accounting import Secret, Sticky
-from sfumato.accounting.sticky import canonical
+from sfumato.accounting.identity import canonical
 from sfumato.errors import InputError, ParameterError, RandomnessError
 from sfumato.mechanisms import Laplace, Mahalanobis
 from sfumato.randomness import NOISE_VERSION

@@ -12,6 +12,7 @@ from sfumato.embedders import load_embedder
 from sfumato.errors import InputError
 from sfumato.mechanisms import Laplace
 from sfumato.metrics.reconstruction import token_f1
+from sfumato.release import as_release
 
 TEXTS = [
     "the doctor will see you tomorrow morning.",
@@ -70,7 +71,7 @@ def test_editing_comes_closer_still(reader, encoder, vectors):
 def test_it_is_told_how_much_noise_there_is(vectors):
     noise = Laplace.from_noise_ratio(0.7, dim=384)
     reader = ReadyMade().fit([], None, noise)
-    assert reader.ratio == pytest.approx(0.7, abs=0.01) == told_ratio(noise, 384)
+    assert reader.ratio == pytest.approx(0.7, abs=0.01) == told_ratio(as_release(noise), 384)
     released = np.concatenate([noise.privatize(vectors, seed) for seed in range(2)])
     told = reader.recover(released).rows
     reader.ratio = 0.0

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from sfumato.accounting.sticky import canonical
+from sfumato.accounting.identity import canonical
 from sfumato.embedders import EMBEDDERS, CachedEmbedder, OpenAIEndpoint, VectorFile, load_embedder
 from sfumato.embedders.seen import seen_by
 from sfumato.errors import InputError

@@ -16,9 +16,16 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.composing import composed
+
 VERSION = 2
 """Raised whenever a release would get another identity, and with it other noise and another account."""
 _AT_ONCE = 1024
+
+
+def canonical(text: str) -> str:
+    """Return the form (Unicode NFC) in which a text is keyed and counted; embed this very form."""
+    return composed(text)
 
 
 def of_vectors(vectors: Any) -> list[str]:

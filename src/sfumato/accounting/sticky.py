@@ -14,8 +14,8 @@ from typing import Protocol
 
 import numpy as np
 
+from sfumato.accounting.identity import canonical
 from sfumato.accounting.keys import Secret
-from sfumato.composing import composed
 from sfumato.errors import InputError, ParameterError
 from sfumato.randomness import NOISE_VERSION, RowKeys
 
@@ -25,11 +25,6 @@ class Fingerprinted(Protocol):
 
     def fingerprint(self) -> bytes:
         """Canonical bytes of the mechanism's name and of everything that shapes its noise."""
-
-
-def canonical(text: str) -> str:
-    """Return the form (Unicode NFC) in which a text is keyed and counted; embed this very form."""
-    return composed(text)
 
 
 def keyed_digests(key: bytes, texts: Iterable[str], name: str = "texts", size: int = 32) -> list[bytes]:

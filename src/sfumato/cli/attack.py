@@ -173,22 +173,41 @@ def _plain(value: Any) -> Any:
     return getattr(value, "name", type(value).__name__)
 
 
+TrainOption = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="The attacker's own texts; default: half of those in IN."),
+]
+EmbeddingsOption = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Somebody else's released vectors of the texts in IN.")
+]
+ProtectorOption = Annotated[
+    Path | None, typer.Option(metavar="DIR", help="What the vectors are released through.")
+]
+MechanismOption = Annotated[
+    str | None, typer.Option(metavar="NAME", help="The same, a mechanism of `sfumato mechanisms`.")
+]
+SettingOption = Annotated[
+    list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Any setting of the attack.")
+]
+ControlOption = Annotated[
+    bool, typer.Option(help="Fit the attack to clean vectors as well, to prove that it works.")
+]
+SaveOption = Annotated[
+    Path | None, typer.Option(metavar="DIR", help="Keep the fitted attack.", callback=checked_output)
+]
+ForceOption = Annotated[bool, typer.Option("--force", help="With --save: replace what DIR already holds.")]
+ShowOption = Annotated[
+    int, typer.Option(metavar="N", help="Print N rows, of those the file marks as showable.")
+]
+
+
 def command(
     source: InputFile,
     attack: Annotated[str, typer.Option(metavar="NAME", help="An attack of `sfumato attacks`.")],
-    train: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="The attacker's own texts; default: half of those in IN."),
-    ] = None,
-    embeddings: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Somebody else's released vectors of the texts in IN.")
-    ] = None,
-    protector: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="What the vectors are released through.")
-    ] = None,
-    mechanism: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The same, a mechanism of `sfumato mechanisms`.")
-    ] = None,
+    train: TrainOption = None,
+    embeddings: EmbeddingsOption = None,
+    protector: ProtectorOption = None,
+    mechanism: MechanismOption = None,
     epsilon: Annotated[float | None, typer.Option(help="Its noise, by epsilon.")] = None,
     noise_ratio: Annotated[float | None, typer.Option(help="Its noise, by length over a vector's.")] = None,
     embedder: Annotated[str | None, typer.Option(help="The victim's encoder.")] = None,
@@ -197,24 +216,14 @@ def command(
     terms: Annotated[Path | None, typer.Option(metavar="FILE", help="Terms to look for, one a line.")] = None,
     steps: Annotated[int | None, typer.Option(help="Correction steps, for attacks that have them.")] = None,
     beam: Annotated[int | None, typer.Option(help="Beam width, for attacks that have one.")] = None,
-    setting: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Any setting of the attack.")
-    ] = None,
+    setting: SettingOption = None,
     limit: Annotated[int, typer.Option(help="Most rows read from a file.")] = _LIMIT,
     seed: Annotated[int, typer.Option(help="Makes the split and the training repeatable.")] = 0,
-    control: Annotated[
-        bool, typer.Option(help="Fit the attack to clean vectors as well, to prove that it works.")
-    ] = True,
-    save: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Keep the fitted attack.", callback=checked_output)
-    ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="With --save: replace what DIR already holds.")
-    ] = False,
+    control: ControlOption = True,
+    save: SaveOption = None,
+    force: ForceOption = False,
     load: Annotated[Path | None, typer.Option(metavar="DIR", help="Use a fitted attack.")] = None,
-    show: Annotated[
-        int, typer.Option(metavar="N", help="Print N rows, of those the file marks as showable.")
-    ] = 0,
+    show: ShowOption = 0,
     show_texts: Annotated[bool, typer.Option(help="With --show: every row may be printed.")] = False,
     json: JsonOption = None,
 ) -> None:

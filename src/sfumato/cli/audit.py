@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 from rich.table import Table
@@ -110,169 +110,188 @@ def teller(bar: Any) -> OnStep:
     return move
 
 
+_NOT_REPEATED = ("source", "allow_remote", "show_texts", "out", "json")
+
+
 def _command(source: Path | None, options: dict[str, Any]) -> str:
     """The command that repeats the audit, with the names of files and not where they lie."""
     words = ["sfumato", "audit", *([] if source is None else [source.name])]
+    spelled = {"store": lambda value: parse_address(value).label, "secret": place_name}
     for name, value in options.items():
-        if value is None or value is False or value == []:
+        if name in _NOT_REPEATED or value is None or value is False or value == []:
             continue
-        values = value if isinstance(value, list) else [value]
-        for each in values:
-            words += [name] if each is True else [name, each.name if isinstance(each, Path) else str(each)]
+        for each in value if isinstance(value, list) else [value]:
+            said = each.name if isinstance(each, Path) else str(spelled.get(name, str)(each))
+            words += [f"--{name.replace('_', '-')}", *([] if each is True else [said])]
     return shlex.join(words)
 
 
+SourceArgument = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="[IN]",
+        help="Texts: .txt, .jsonl, .csv, .tsv or .parquet; --store may hold its own.",
+        show_default=False,
+    ),
+]
+ProtectorOption = Annotated[
+    Path | None, typer.Option(metavar="DIR", help="Audit what this protector releases.")
+]
+EmbeddingsOption = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Audit these vectors of the texts in IN, one a row.")
+]
+StoreOption = Annotated[
+    str | None,
+    typer.Option(metavar="URL", help="Audit the vectors in this collection; see `sfumato stores`."),
+]
+TextFieldOption = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Where the collection keeps its texts.")
+]
+IdColumnOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="The ids in IN and in files of vectors, or of --store; default: `id`, if both.",
+    ),
+]
+ConceptOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME", help="What is sensitive, a concept of the catalog; default: the protector's."
+    ),
+]
+TermsOption = Annotated[
+    list[Path] | None, typer.Option(metavar="FILE", help="The same: a file of terms, one a line.")
+]
+SpansOption = Annotated[
+    list[str] | None, typer.Option(metavar="LABEL", help="The same: a label of the spans in IN.")
+]
+SecretOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE|env:NAME",
+        help="The key of the protector's sticky noise, to ask it as others may.",
+    ),
+]
+SuiteOption = Annotated[str, typer.Option(help="quick (minutes) or full (more of everything).")]
+FailAboveOption = Annotated[
+    float | None, typer.Option(help="Highest excess leakage that passes, such as 0.10.")
+]
+FailAbsoluteAboveOption = Annotated[
+    float | None, typer.Option(help="Highest absolute leakage that passes, counted from a guess.")
+]
+WorstCaseOption = Annotated[
+    bool, typer.Option("--worst-case", help="The attacker who knows all but the term counts, too.")
+]
+BaselinesOption = Annotated[bool, typer.Option("--baselines", help="Compare with other defences.")]
+AttackOption = Annotated[
+    list[str] | None, typer.Option(metavar="NAME", help="Another attack of `sfumato attacks`, too.")
+]
+UtilityOption = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Pairs to keep alike: columns text, text2, score.")
+]
+SearchesOption = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Searches to keep: columns text, relevant (rows of IN)."),
+]
+CleanOption = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Clean vectors of the texts in IN; default: embedded.")
+]
+EmbedderOption = Annotated[str | None, typer.Option(help="The encoder; a protector knows its own.")]
+RowsOption = Annotated[int | None, typer.Option(help="Most texts with the concept.")]
+LimitOption = Annotated[int, typer.Option(help="Most texts read from IN.")]
+SeedOption = Annotated[int, typer.Option(help="The same seed gives the same figures.")]
+ShowTextsOption = Annotated[
+    bool, typer.Option("--show-texts", help="Any text of IN may stand in the report and the JSON.")
+]
+OutOption = Annotated[
+    Path | None,
+    typer.Option(
+        "-o",
+        "--out",
+        metavar="FILE",
+        help="Write the report as one HTML page.",
+        dir_okay=False,
+        callback=checked_output,
+    ),
+]
+
+
 def command(
-    source: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="[IN]",
-            help="Texts: .txt, .jsonl, .csv, .tsv or .parquet; --store may hold its own.",
-            show_default=False,
-        ),
-    ] = None,
-    protector: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Audit what this protector releases.")
-    ] = None,
-    embeddings: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Audit these vectors of the texts in IN, one a row.")
-    ] = None,
-    store: Annotated[
-        str | None,
-        typer.Option(metavar="URL", help="Audit the vectors in this collection; see `sfumato stores`."),
-    ] = None,
-    text_field: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Where the collection keeps its texts.")
-    ] = None,
-    id_column: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="The ids in IN and in files of vectors, or of --store; default: `id`, if both.",
-        ),
-    ] = None,
-    concept: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME", help="What is sensitive, a concept of the catalog; default: the protector's."
-        ),
-    ] = None,
-    terms: Annotated[
-        list[Path] | None, typer.Option(metavar="FILE", help="The same: a file of terms, one a line.")
-    ] = None,
-    spans: Annotated[
-        list[str] | None, typer.Option(metavar="LABEL", help="The same: a label of the spans in IN.")
-    ] = None,
-    secret: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE|env:NAME",
-            help="The key of the protector's sticky noise, to ask it as others may.",
-        ),
-    ] = None,
-    suite: Annotated[str, typer.Option(help="quick (minutes) or full (more of everything).")] = "quick",
-    fail_above: Annotated[
-        float | None, typer.Option(help="Highest excess leakage that passes, such as 0.10.")
-    ] = None,
-    fail_absolute_above: Annotated[
-        float | None, typer.Option(help="Highest absolute leakage that passes, counted from a guess.")
-    ] = None,
-    worst_case: Annotated[
-        bool, typer.Option("--worst-case", help="The attacker who knows all but the term counts, too.")
-    ] = False,
-    baselines: Annotated[bool, typer.Option("--baselines", help="Compare with other defences.")] = False,
-    attack: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Another attack of `sfumato attacks`, too.")
-    ] = None,
-    utility: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Pairs to keep alike: columns text, text2, score.")
-    ] = None,
-    searches: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Searches to keep: columns text, relevant (rows of IN)."),
-    ] = None,
-    clean: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Clean vectors of the texts in IN; default: embedded.")
-    ] = None,
-    embedder: Annotated[str | None, typer.Option(help="The encoder; a protector knows its own.")] = None,
+    source: SourceArgument = None,
+    protector: ProtectorOption = None,
+    embeddings: EmbeddingsOption = None,
+    store: StoreOption = None,
+    text_field: TextFieldOption = None,
+    id_column: IdColumnOption = None,
+    concept: ConceptOption = None,
+    terms: TermsOption = None,
+    spans: SpansOption = None,
+    secret: SecretOption = None,
+    suite: SuiteOption = "quick",
+    fail_above: FailAboveOption = None,
+    fail_absolute_above: FailAbsoluteAboveOption = None,
+    worst_case: WorstCaseOption = False,
+    baselines: BaselinesOption = False,
+    attack: AttackOption = None,
+    utility: UtilityOption = None,
+    searches: SearchesOption = None,
+    clean: CleanOption = None,
+    embedder: EmbedderOption = None,
     allow_remote: AllowRemoteOption = None,
-    rows: Annotated[int | None, typer.Option(help="Most texts with the concept.")] = None,
-    limit: Annotated[int, typer.Option(help="Most texts read from IN.")] = LIMIT,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same figures.")] = 0,
-    show_texts: Annotated[
-        bool, typer.Option("--show-texts", help="Any text of IN may stand in the report and the JSON.")
-    ] = False,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "-o",
-            "--out",
-            metavar="FILE",
-            help="Write the report as one HTML page.",
-            dir_okay=False,
-            callback=checked_output,
-        ),
-    ] = None,
+    rows: RowsOption = None,
+    limit: LimitOption = LIMIT,
+    seed: SeedOption = 0,
+    show_texts: ShowTextsOption = False,
+    out: OutOption = None,
     json: JsonOption = None,
 ) -> None:
     """Attack released vectors, see what is still of use, judge: 0 pass or measured, 1 fail, 3 refused."""
+    options = dict(locals())
+    _refuse(source, protector, embeddings, store, secret)
+    settings = AuditSettings(
+        suite=suite,  # type: ignore[arg-type]
+        fail_above=fail_above, fail_absolute_above=fail_absolute_above, worst_case=worst_case,
+        baselines=baselines, attacks=tuple(attack or ()), rows=rows, seed=seed,
+    )  # fmt: skip
+    most = whole_number(limit, "--limit", 1, 10**9)
+    given = (
+        collect(store, source, text_field=text_field, id_column=id_column, limit=most, everything=show_texts)
+        if store is not None
+        else Rows(cast(Path, source), most, show_texts, id_column)
+    )
+    gold: list[Gold] = [read_searches(searches)] if searches else []
+    gold += [read_pairs(utility)] if utility else []
+    # An audit makes no key of its own.
+    made = reference(protector, secret=secret, allow_remote=allow_remote).open() if protector else None
+    stored = given.released if isinstance(given, Collected) else given.vectors(embeddings, "--embeddings")
+    with progress("reading", 100) as bar:
+        found = audit(
+            given.texts, _concepts(concept, terms, spans), protector=made, released=stored,
+            clean=given.vectors(clean, "--clean"), embedder=embedder, spans=given.spans, gold=gold,
+            showable=given.showable, settings=settings, on_step=teller(bar),
+        )  # fmt: skip
+    _hand_over(replace(found, settings=found.settings | {"command": _command(source, options)}), out, json)
+
+
+def _refuse(
+    source: Path | None,
+    protector: Path | None,
+    embeddings: Path | None,
+    store: str | None,
+    secret: str | None,
+) -> None:
+    """Refuse options that do not go together."""
     if sum(each is not None for each in (protector, embeddings, store)) != 1:
         raise InputError("Give one of --protector DIR, --embeddings FILE and --store URL.")
     if source is None and store is None:
         raise InputError("Give the texts as IN.")
     if secret is not None and protector is None:
         raise InputError("--secret is the key of a protector. Give --protector DIR, too.")
-    settings = AuditSettings(
-        suite=suite,  # type: ignore[arg-type]
-        fail_above=fail_above,
-        fail_absolute_above=fail_absolute_above,
-        worst_case=worst_case,
-        baselines=baselines,
-        attacks=tuple(attack or ()),
-        rows=rows,
-        seed=seed,
-    )
-    limit = whole_number(limit, "--limit", 1, 10**9)
-    given: Rows | Collected
-    if store is not None:
-        given = collect(
-            store, source, text_field=text_field, id_column=id_column, limit=limit, everything=show_texts
-        )
-    else:
-        assert source is not None
-        given = Rows(source, limit, show_texts, id_column)
-    gold: list[Gold] = [read_searches(searches)] if searches else []
-    gold += [read_pairs(utility)] if utility else []
-    made = None
-    if protector is not None:  # an audit makes no key of its own
-        made = reference(protector, secret=secret, allow_remote=allow_remote).open()
-    with progress("reading", 100) as bar:
-        found = audit(
-            given.texts,
-            _concepts(concept, terms, spans),
-            protector=made,
-            released=given.released
-            if isinstance(given, Collected)
-            else given.vectors(embeddings, "--embeddings"),
-            clean=given.vectors(clean, "--clean"),
-            embedder=embedder,
-            spans=given.spans,
-            gold=gold,
-            showable=given.showable,
-            settings=settings,
-            on_step=teller(bar),
-        )
-    options = {
-        "--protector": protector, "--embeddings": embeddings,
-        "--store": None if store is None else parse_address(store).label, "--text-field": text_field,
-        "--id-column": id_column, "--concept": concept, "--terms": terms,
-        "--spans": spans, "--secret": None if secret is None else place_name(secret),
-        "--suite": suite, "--fail-above": fail_above,
-        "--fail-absolute-above": fail_absolute_above, "--worst-case": worst_case,
-        "--baselines": baselines, "--attack": attack, "--utility": utility, "--searches": searches,
-        "--clean": clean, "--embedder": embedder, "--rows": rows, "--limit": limit, "--seed": seed,
-    }  # fmt: skip
-    found = replace(found, settings=found.settings | {"command": _command(source, options)})
+
+
+def _hand_over(found: Audit, out: Path | None, json: Path | None) -> None:
+    """Show an audit, write what was asked for, and leave with its exit code."""
     show(found)
     if out is not None:
         write_atomic(out, audit_page(found).encode())

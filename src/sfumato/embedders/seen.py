@@ -13,7 +13,7 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from sfumato.accounting.sticky import canonical
+from sfumato.accounting.identity import canonical
 from sfumato.composing import normal
 
 
