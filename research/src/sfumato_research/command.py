@@ -13,8 +13,8 @@ from sfumato.cli.output import JsonOption, console, progress, results_folder, wr
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sfumato_research.studies import Part, Setting, Study
-    from sfumato_research.studies.running import Done
+    from sfumato_research.studies import Setting, Study, StudyPart
+    from sfumato_research.studies.running import StudyRun
 
 NAME = "study"
 EXAMPLE = "Example: sfumato study sparse --data datasets --quick -o results"
@@ -33,7 +33,7 @@ def _list() -> dict[str, Any]:
     return found
 
 
-def _run(study: Study, setting: Setting, output: Path, parts: list[str], again: bool) -> Done:
+def _run(study: Study, setting: Setting, output: Path, parts: list[str], again: bool) -> StudyRun:
     from dataclasses import replace
 
     from sfumato_research.studies.running import run_study
@@ -41,7 +41,7 @@ def _run(study: Study, setting: Setting, output: Path, parts: list[str], again: 
     with progress(study.name, len(parts or study.parts)) as bar:
         task = bar.tasks[0].id
 
-        def on_part(part: Part, state: str) -> None:
+        def on_part(part: StudyPart, state: str) -> None:
             bar.update(task, description=f"{study.name} {part.name}", advance=int(state != "running"))
 
         loud = replace(setting, on_step=lambda step: bar.update(task, description=f"{study.name} {step}"))
@@ -50,7 +50,7 @@ def _run(study: Study, setting: Setting, output: Path, parts: list[str], again: 
 
 def _together(
     studies: list[Study], setting: Setting, output: Path, parts: list[str], again: bool, jobs: int
-) -> Iterator[tuple[Study, Done]]:
+) -> Iterator[tuple[Study, StudyRun]]:
     from sfumato_research.studies.together import run_together
 
     with progress(studies[0].name, len(parts or studies[0].parts)) as bar:
@@ -64,6 +64,26 @@ def _together(
         yield from run_together(
             studies, setting, output, jobs=jobs, only=parts, again=again, on_event=on_event
         )
+
+
+def _results(
+    studies: list[Study], setting: Setting, output: Path, parts: list[str], again: bool, jobs: int | None
+) -> dict[str, Any]:
+    """Run studies, and read what they wrote."""
+    from sfumato.blocks import thread_count
+    from sfumato_research.studies.running import read_result
+
+    found: dict[str, Any] = {}
+    able = min(len(studies), jobs or (thread_count(None) if setting.device == "cpu" else 1))
+    with results_folder(output), nullcontext() if setting.cache is None else results_folder(setting.cache):
+        if able > 1:
+            ended = _together(studies, setting, output, parts, again, able)
+        else:
+            ended = ((study, _run(study, setting, output, parts, again)) for study in studies)
+        for study, done in ended:
+            found[study.name] = read_result(done.path)
+            console().print(f"{study.name}: {len(done.ran)} parts run, {len(done.kept)} kept. {done.path}")
+    return found
 
 
 def _fill(page: Path, output: Path) -> None:
@@ -109,30 +129,20 @@ def command(
     A study goes on where it was stopped. With --page and no name nothing is run: the pages are filled from
     the results in the output folder.
     """
-    from sfumato.blocks import thread_count
     from sfumato.errors import ParameterError
     from sfumato_research.studies import STUDIES, Setting, load_study
-    from sfumato_research.studies.running import read_result
 
     out = console()
     if not names and not page:
         write_json(json, {"studies": _list()})
         return
-    results = {}
+    results: dict[str, Any] = {}
     if names:
         studies = [load_study(name) for name in dict.fromkeys(STUDIES if names == ["all"] else names)]
         if data is None:
             raise ParameterError("A study reads public data sets: name their folder with --data. Found none.")
         setting = Setting(data, quick, seed, device, cache)
-        jobs = min(len(studies), jobs or (thread_count(None) if device == "cpu" else 1))
-        with results_folder(output), nullcontext() if cache is None else results_folder(cache):
-            if jobs > 1:
-                ended = _together(studies, setting, output, part or [], again, jobs)
-            else:
-                ended = ((study, _run(study, setting, output, part or [], again)) for study in studies)
-            for study, done in ended:
-                results[study.name] = read_result(done.path)
-                out.print(f"{study.name}: {len(done.ran)} parts run, {len(done.kept)} kept. {done.path}")
+        results = _results(studies, setting, output, part or [], again, jobs)
     for each in page or []:
         _fill(each, output)
         out.print(f"Filled {each}")

@@ -211,11 +211,11 @@ tomato tomatoes; tooth teeth; volcano volcanoes; wife wives; wolf wolves; woman 
 def ordinary_sentences(count: int, seed: int = 0) -> list[str]:
     """Return `count` made-up everyday sentences; the same seed gives the same ones."""
     whole_number(count, "count", 0, 10**8)
-    writer = _Writer(generator(whole_number(seed, "seed", 0, 2**63 - 1)))
+    writer = _SentenceWriter(generator(whole_number(seed, "seed", 0, 2**63 - 1)))
     return [writer.sentence() for _ in range(count)]
 
 
-class _Writer:
+class _SentenceWriter:
     """Fills templates with words drawn from one generator."""
 
     def __init__(self, rng: np.random.Generator) -> None:

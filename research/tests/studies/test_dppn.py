@@ -63,7 +63,7 @@ def test_noise_is_in_inverse_proportion_to_printed_epsilon(setting):
     found = levels(setting, (1, 2, 8))
     assert found[1] == pytest.approx(2 * found[2])
     assert found[1] == pytest.approx(8 * found[8])
-    kept = sparse_data.rig(setting, "sts12").kept_by_laplace(found[2], draws=6)
+    kept = sparse_data.comparison(setting, "sts12").kept_by_laplace(found[2], draws=6)
     assert kept == pytest.approx(60.72 / 74.25, abs=0.15)
 
 
@@ -83,22 +83,22 @@ def test_table_2_has_every_perturbation(setting):
 
 
 def test_an_attacker_who_learned_from_clean_vectors_learns_once(setting):
-    on = sparse_data.rig(setting, "sts12")
+    on = sparse_data.comparison(setting, "sts12")
     naive = unaware(on)
-    material = on.material
-    own = [material.texts[row] for row in material.learned]
+    split = on.split
+    own = [split.texts[row] for row in split.learned]
     noise = Laplace.from_noise_ratio(50.0, dim=on.dim)
-    first = naive.fit(own, material.clean[material.learned], noise, None, 0)
-    assert naive.fit(own, material.clean[material.learned], None, None, 0) is first
+    first = naive.fit(own, split.clean[split.learned], noise, None, 0)
+    assert naive.fit(own, split.clean[split.learned], None, None, 0) is first
     right = [
         guess[0] in {term.lower() for term in truth}
-        for guess, truth in zip(first(material.clean[material.attacked]).guesses, material.truth, strict=True)
+        for guess, truth in zip(first(split.clean[split.attacked]), split.truth, strict=True)
     ]
     assert np.mean(right) > 0.5, "the noise it was shown did not matter"
 
 
 def test_the_oracle_looks_where_the_attack_reads(setting):
-    on = sparse_data.rig(setting, "sts12")
+    on = sparse_data.comparison(setting, "sts12")
     mask = oracle(on)
     assert mask.dim == on.dim
     assert mask.scores.max() == pytest.approx(1.0)
@@ -176,7 +176,7 @@ def test_table_3_runs_each_attack_on_each_defence(setting, monkeypatch):
 
 
 def test_table_4_reads_every_category_or_says_why_not(setting, monkeypatch):
-    texts = dict.fromkeys(("PII", "STS12"), sparse_data.task(setting.data, "sts12").texts)
+    texts = dict.fromkeys(("PII", "STS12"), sparse_data.corpus(setting.data, "sts12").texts)
     texts["medical"] = ["nothing is wrong"] * 3
     monkeypatch.setattr(dppn_categories, "_texts", lambda data, name: texts[name])
     monkeypatch.setattr(dppn_categories, "encoder", lambda setting: load_embedder("wordllama"))

@@ -14,12 +14,12 @@ from sfumato_research.studies import (
     STUDIES,
     Cell,
     Finding,
-    Outcome,
-    Part,
     Picture,
     Setting,
     Study,
-    Table,
+    StudyOutcome,
+    StudyPart,
+    StudyTable,
     load_study,
 )
 from sfumato_research.studies.draw import Curve, curves
@@ -30,20 +30,23 @@ RESULTS = Path(__file__).parents[3] / "docs" / "results"
 
 
 def _study(calls: list[str]) -> Study:
-    def first(setting: Setting) -> Outcome:
+    def first(setting: Setting) -> StudyOutcome:
         calls.append("first")
-        table = Table(
+        table = StudyTable(
             "Values", ["row", "value"], [["a", Cell(0.5, 0.4, 0.6, printed=0.7)], ["b", None], ["c", 1200]]
         )
         drawn = curves([Curve("one", [1, 2], [0.1, 0.3])], title="T", x_label="x", y_label="y")
-        return Outcome([table], [Picture("demo-one.svg", drawn, "A line")])
+        return StudyOutcome([table], [Picture("demo-one.svg", drawn, "A line")])
 
-    def second(setting: Setting) -> Outcome:
+    def second(setting: Setting) -> StudyOutcome:
         calls.append("second")
-        return Outcome(findings=[Finding("Table 1", "up", "1 | 2", "2", False, "noise")])
+        return StudyOutcome(findings=[Finding("Table 1", "up", "1 | 2", "2", False, "noise")])
 
     return Study(
-        "demo", "A demo", "none", [Part("one", "First", first), Part("two", "Second", second, ("set",))]
+        "demo",
+        "A demo",
+        "none",
+        [StudyPart("one", "First", first), StudyPart("two", "Second", second, ("set",))],
     )
 
 

@@ -9,8 +9,9 @@ from dataclasses import replace
 import pytest
 
 from sfumato.randomness import generator
-from sfumato_research.studies import Setting, bench, load_study
-from sfumato_research.studies.scenes import SCENES, diseases_in_notes, people_in_news, places_in_sts
+from sfumato_research.sfumato import comparison
+from sfumato_research.studies import Setting, load_study
+from sfumato_research.studies.corpora import CORPORA, diseases_in_notes, people_in_news, places_in_sts
 
 WHO = ("the mayor", "a doctor", "two students", "the painter", "our neighbour", "an old sailor", "the team")
 DID = (
@@ -67,24 +68,24 @@ def write(path, lines):
         handle.write("\n".join(lines) + "\n")
 
 
-def test_scenes_find_their_terms(data):
+def test_corpora_name_their_terms(data):
     places = places_in_sts(data)
     assert len(places.texts) > 300
     found = sum(bool(spans) for spans in places.concept.find_all(places.texts))
     assert 0.4 < found / len(places.texts) < 0.8
-    asked, answers = places.found
+    asked, answers = places.searches.texts, places.searches.relevant
     assert all(asked[row].replace("number", "no") == places.texts[answers[row][0]] for row in range(20))
     people = people_in_news(data)
     assert set(people.concept.terms) == {"Miller", "Sato"}, "names of two letters are left out"
     notes = diseases_in_notes(data)
     assert notes.concept.terms == ("asthma",)
     assert set(notes.labels) == {"Surgery", "Neurology"}
-    assert all(needs for _, needs in SCENES.values())
+    assert all(needs for _, needs in CORPORA.values())
 
 
 @pytest.fixture
 def small(monkeypatch):
-    full = bench.sizes
+    full = comparison.suite
     few = {
         "rows": 240,
         "pool": 300,
@@ -94,7 +95,7 @@ def small(monkeypatch):
         "linked": 20,
         "copies": 1,
     }
-    monkeypatch.setattr(bench, "sizes", lambda setting: replace(full(setting), **few))
+    monkeypatch.setattr(comparison, "suite", lambda setting: replace(full(setting), **few))
 
 
 @pytest.mark.filterwarnings("ignore::sfumato.randomness.InsecureSeedWarning")

@@ -12,6 +12,7 @@ import pytest
 from sfumato.embedders import Fake
 from sfumato.errors import InputError
 from sfumato.randomness import generator
+from sfumato.trials.reading import AttackMethod
 from sfumato_research.sparse import attacks as sparse_attacks
 from sfumato_research.sparse import cases as sparse_cases
 from sfumato_research.sparse import data as sparse_data
@@ -21,7 +22,6 @@ from sfumato_research.sparse.printed import ATTACKS, EPSILONS, METHODS, TRADE_OF
 from sfumato_research.studies import Setting, load_study, measured
 from sfumato_research.studies.heat import heat_map
 from sfumato_research.studies.page import whole
-from sfumato_research.studies.readers import Attacker, Found
 from sfumato_research.studies.running import read_result, run_study
 
 WHO = ("the mayor", "a woman", "two students", "the painter", "our neighbour", "an old sailor", "a man")
@@ -75,7 +75,7 @@ def setting(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def fake_encoder(monkeypatch):
-    monkeypatch.setattr(measured, "QUICK", replace(measured.QUICK, rows=130, epochs=5, copies=1))
+    monkeypatch.setattr(measured, "QUICK", replace(measured.QUICK, rows=130, pool=530, epochs=5, copies=1))
     monkeypatch.setattr(sparse_words, "EPOCHS", 8)
 
     def encoder(setting, model="minilm"):
@@ -152,10 +152,9 @@ def test_encoders_each_get_their_own_noise(setting, results, monkeypatch):
 def test_every_attack_gets_its_line(setting, results, monkeypatch):
     def silent(on, setting):
         def fit(texts, vectors, victim, embedder, seed):
-            return lambda released: Found(["London and Paris"] * len(released))
+            return lambda released: ["London and Paris"] * len(released)
 
-        writer = Attacker("writer", fit, slow=True, everything=True)
-        return {"Vec2Text": writer, "MLC": on.attacker}
+        return {"Vec2Text": AttackMethod("writer", "text", fit), "MLC": on.tokens}
 
     monkeypatch.setattr(sparse_attacks, "attackers", silent)
     table = _run(setting, results, "table2")["table2"]["tables"][0]

@@ -12,11 +12,11 @@ from sfumato.embedders import Fake
 from sfumato.errors import InputError
 from sfumato.randomness import generator
 from sfumato.text import WordVectors
-from sfumato_research.stamp.attack import STAMP, UNIFORM, Attacker, attacked
+from sfumato_research.stamp.attack import STAMP, UNIFORM, PriorKnowledge, attacked
 from sfumato_research.stamp.figures import figure_five, figure_six
 from sfumato_research.stamp.laplace import CoordinateLaplace, table_span
 from sfumato_research.stamp.overhead import timed
-from sfumato_research.stamp.rows import CODE, POLAR, Key, compare
+from sfumato_research.stamp.rows import CODE, POLAR, Configuration, compare
 from sfumato_research.stamp.rows import UNIFORM as EQUAL
 from sfumato_research.stamp.sets import Texts, classes, fantasy, squad
 from sfumato_research.stamp.table import direction, table_one
@@ -77,7 +77,7 @@ def test_what_is_planted_is_found(setting):
     """Budgets help where they are spent: uniform wins on sensitive words, STAMP on the task's."""
     on_sensitive = compare(setting, made_texts([0, 1]), "planted", WORDS)
     on_task = compare(setting, made_texts([2]), "planted", WORDS)
-    pair = (Key(CODE, 1, POLAR), Key(CODE, 1, EQUAL))
+    pair = (Configuration(CODE, 1, POLAR), Configuration(CODE, 1, EQUAL))
     assert on_sensitive.difference("kept", *pair).high < -0.3
     assert on_task.difference("kept", *pair).value >= 0
     assert on_sensitive.spent[pair[0]] == on_sensitive.spent[pair[1]]
@@ -120,7 +120,7 @@ def test_figure_five_has_a_row_a_threshold(setting):
 
 def test_the_attack_gets_more_of_louder_words(setting):
     texts = made_texts([3, 4], count=30)
-    attacker = Attacker(np.arange(400), np.ones(400), _context(texts.texts), draws=4)
+    attacker = PriorKnowledge(np.arange(400), np.ones(400), _context(texts.texts), draws=4)
     found = attacked(setting, texts, WORDS, attacker, (5.0, 120.0))
     rows = {(row[0], row[1]): row for row in found.tables[0].rows[2:]}
     quiet, loud = (rows[STAMP, level][7].value for level in ("5", "120"))

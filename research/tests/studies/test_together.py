@@ -12,33 +12,35 @@ from pathlib import Path
 import pytest
 
 from sfumato.errors import InputError, SfumatoError
-from sfumato_research.studies import Outcome, Part, Setting, Study, Table
+from sfumato_research.studies import Setting, Study, StudyOutcome, StudyPart, StudyTable
 from sfumato_research.studies.running import read_result
 from sfumato_research.studies.together import run_together
 
 
-def measured(setting: Setting, value: int) -> Outcome:
+def measured(setting: Setting, value: int) -> StudyOutcome:
     setting.on_step(f"at {value}")
     share = os.environ["OMP_NUM_THREADS"]
-    return Outcome([Table("Values", ["value", "process", "threads"], [[value, os.getpid(), share]])])
+    return StudyOutcome(
+        [StudyTable("Values", ["value", "process", "threads"], [[value, os.getpid(), share]])]
+    )
 
 
-def refused(setting: Setting) -> Outcome:
+def refused(setting: Setting) -> StudyOutcome:
     raise InputError("This part must not be run. Found it run.")
 
 
-def killed(setting: Setting) -> Outcome:
+def killed(setting: Setting) -> StudyOutcome:
     os._exit(9)
 
 
-def slow(setting: Setting) -> Outcome:
+def slow(setting: Setting) -> StudyOutcome:
     (setting.data / "begun").touch()
     time.sleep(60)
-    return Outcome()
+    return StudyOutcome()
 
 
 def study(name: str, *runs) -> Study:
-    return Study(name, name, "none", [Part(f"p{at}", "A part", run) for at, run in enumerate(runs)])
+    return Study(name, name, "none", [StudyPart(f"p{at}", "A part", run) for at, run in enumerate(runs)])
 
 
 def good(name: str, parts: int = 2) -> Study:
@@ -96,7 +98,7 @@ def test_a_process_that_dies_is_named(tmp_path):
 
 
 def test_missing_data_are_found_before_anything_runs(tmp_path):
-    needy = Study("needy", "needy", "none", [Part("one", "One", refused, ("absent",))])
+    needy = Study("needy", "needy", "none", [StudyPart("one", "One", refused, ("absent",))])
     with pytest.raises(InputError, match="needy reads absent"):
         run([good("a"), needy], tmp_path)
     assert not list(tmp_path.iterdir())

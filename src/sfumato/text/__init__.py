@@ -14,7 +14,6 @@ __all__ = [
     "VOCABULARIES",
     "Budgets",
     "Channel",
-    "WordDecoder",
     "EncoderImportance",
     "Exact",
     "Group",
@@ -24,7 +23,8 @@ __all__ = [
     "Promise",
     "Rewriter",
     "Rewritten",
-    "WordVectors",
+    "WordDecoder",
     "WordImportance",
+    "WordVectors",
     "load_vocabulary",
 ]

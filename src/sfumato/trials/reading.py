@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from sfumato.attacks import ATTACKS
 from sfumato.attacks.base import Embeds, OnStep
@@ -19,6 +19,9 @@ from sfumato.trials.split import Split
 from sfumato.trials.suite import Suite
 from sfumato.trials.target import Target
 from sfumato.types import Rows, Vectors
+
+if TYPE_CHECKING:
+    from sfumato.attacks.reader import TokenReader
 
 Guesses = Sequence[str] | Sequence[Sequence[str]]
 """A text a row, or terms with the likeliest first."""
@@ -56,6 +59,8 @@ class Calibration:
     """What it read from clean vectors, in its first run."""
     bare: Guesses | None
     """What it read where the concept had been removed."""
+    readers: list[Read]
+    """The attack fitted to clean vectors, once for each run."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,11 +72,23 @@ class Reading:
     """Of the first release and run."""
     rows: Rows
     """Rows of the pool that were read."""
-    read: Read
-    """The attack as it was fitted first."""
+    readers: list[Read]
+    """The attack fitted to releases, once for each run."""
 
 
-def tokens(suite: Suite, split: Split, on_step: OnStep | None = None) -> AttackMethod:
+@dataclass(frozen=True, slots=True, eq=False)
+class TermReader:
+    """A fitted token classifier that names its likeliest terms."""
+
+    inner: TokenReader
+    most: int
+
+    def __call__(self, released: Vectors) -> Guesses:
+        """The likeliest terms of each row."""
+        return self.inner.top(released, min(self.most, len(self.inner.vocabulary)))
+
+
+def tokens(suite: Suite, split: Split, on_step: OnStep | None = None, **settings: Any) -> AttackMethod:
     """The token classifier: a network, a linear one and their mean; what leaks most on held-back texts."""
 
     def fit(
@@ -86,15 +103,15 @@ def tokens(suite: Suite, split: Split, on_step: OnStep | None = None) -> AttackM
             epochs=suite.epochs,
             control=False,  # calibrate() measures it once for all defences
             seed=seed,
+            **settings,
         )
-        reader = best_of(attack, texts, vectors, victim, on_step=on_step)
         most = max(_LISTED, max(len(terms) for terms in split.truth))
-        return lambda released: reader.top(released, min(most, len(reader.vocabulary)))
+        return TermReader(best_of(attack, texts, vectors, victim, on_step=on_step), most)
 
     return AttackMethod("tokens", "terms", fit)
 
 
-def named(name: str, split: Split, on_step: OnStep | None = None) -> AttackMethod:
+def named(name: str, split: Split, on_step: OnStep | None = None, **settings: Any) -> AttackMethod:
     """Any other attack of the table that names terms or writes texts."""
     kind: Any = ATTACKS.get(name)
     if split.embedder is None and "embedder" in settings_of(kind):
@@ -105,7 +122,7 @@ def named(name: str, split: Split, on_step: OnStep | None = None) -> AttackMetho
     ) -> Read:
         # Asking the encoder is part of such an attack, whatever else the attacker may release.
         offered = {"seed": seed, "embedder": split.embedder, "vocabulary": split.vocabulary}
-        attack = make_attack(name, {}, offered)
+        attack = make_attack(name, settings, offered)
         if kind.needs == "nothing":
             texts, vectors = [], vectors[:0]
         fitted = attack.fit(texts, vectors, victim, on_step=on_step)
@@ -130,12 +147,17 @@ def calibrate(method: AttackMethod, split: Split, seeds: int, *, query: bool, se
     floor: list[Hits] = []
     clean: Guesses = []
     bare: Guesses | None = None
+    readers: list[Read] = []
     for run in range(seeds):
 
         def fit(vectors: Vectors, may_ask: Embeds | None = encoder, run: int = run) -> Read:
             return method.fit(texts, vectors, None, may_ask, seed + run)
 
-        found = undefended(fit, split.clean[split.learned], split.clean[split.attacked])
+        def kept(vectors: Vectors, fit: Callable[[Vectors], Read] = fit) -> Read:
+            readers.append(fit(vectors))
+            return readers[-1]
+
+        found = undefended(kept, split.clean[split.learned], split.clean[split.attacked])
         control.append(count_leaked(split.truth, found))
         clean = clean or found
         if split.removed is not None:
@@ -144,7 +166,7 @@ def calibrate(method: AttackMethod, split: Split, seeds: int, *, query: bool, se
             found = undefended(bare_fit, split.removed[split.learn], split.removed[split.test])
             floor.append(count_leaked(split.truth, found))
             bare = bare or found
-    return Calibration(method, control, floor, split.prior(), clean, bare)
+    return Calibration(method, control, floor, split.prior(), clean, bare, readers)
 
 
 def attack(
@@ -162,7 +184,7 @@ def attack(
             found = read(target.documents(draw)[split.attacked])
             hits.append(count_leaked(split.truth, found))
             guesses = guesses or found
-    return Reading(hits, guesses, split.attacked, readers[0])
+    return Reading(hits, guesses, split.attacked, readers)
 
 
 def leakage(calibration: Calibration, reading: Reading, split: Split) -> Leakage:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from sfumato.trials.split import Split
 from sfumato.trials.suite import Suite
 from sfumato.trials.target import DefenceTarget
 from sfumato.trials.utility import UtilityMeasure
+
+if TYPE_CHECKING:
+    from sfumato.evaluation.baselines import Sample
 
 MATCHED = 0.95
 """Share of clean utility at which defences are compared."""
@@ -72,6 +75,24 @@ def installed_baselines(names: Iterable[str] | None) -> tuple[list[str], list[tu
     return able, [(name, BASELINES.install_line(name)) for name in wanted if name not in able]
 
 
+def sample_of(split: Split, seed: int) -> Sample:
+    """What a defence may be learned from: texts of the pool that are not attacked."""
+    from sfumato.evaluation.baselines import Sample
+
+    if split.embedder is None:
+        raise InputError("Baselines embed texts of their own. Name the encoder with --embedder.")
+    attacked = set(split.attacked.tolist())
+    own = np.array([row for row in range(len(split.texts)) if row not in attacked], np.intp)
+    return Sample(
+        [split.texts[row] for row in own],
+        split.clean[own],
+        split.concept,
+        split.embedder,
+        None if split.spans is None else [split.spans[row] for row in own],
+        seed,
+    )
+
+
 def compare(
     split: Split,
     names: Sequence[str],
@@ -93,20 +114,9 @@ def compare(
         seed: of the attack and the noise.
         on_step: hears of every baseline before it begins.
     """
-    from sfumato.evaluation.baselines import BASELINES, Sample
+    from sfumato.evaluation.baselines import BASELINES
 
-    if split.embedder is None:
-        raise InputError("Baselines embed texts of their own. Name the encoder with --embedder.")
-    attacked = set(split.attacked.tolist())
-    own = np.array([row for row in range(len(split.texts)) if row not in attacked], np.intp)
-    sample = Sample(
-        [split.texts[row] for row in own],
-        split.clean[own],
-        split.concept,
-        split.embedder,
-        None if split.spans is None else [split.spans[row] for row in own],
-        seed,
-    )
+    sample = sample_of(split, seed)
     rows = []
     for name in names:
         on_step(name)

@@ -27,8 +27,8 @@ else:
 __all__ = [
     "CASES",
     "Case",
-    "Pivots",
     "CheckRow",
+    "Pivots",
     "Verification",
     "excluded",
     "identified",

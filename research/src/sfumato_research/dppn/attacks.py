@@ -2,44 +2,37 @@
 
 from __future__ import annotations
 
-from sfumato.attacks.decoder import Decoder
-from sfumato.attacks.minilm import ReadyMade
+from dataclasses import replace
+
+from sfumato.trials.reading import AttackMethod, named, tokens
 from sfumato_research.dppn.defences import NAMES, defence, levels
 from sfumato_research.dppn.printed import ATTACKS, ENCODERS, METHODS
-from sfumato_research.sparse.data import rig, task
-from sfumato_research.studies.base import Cell, Finding, Outcome, Setting, Table
+from sfumato_research.sparse.data import comparison, corpus
+from sfumato_research.studies.base import Cell, Finding, Setting, StudyOutcome, StudyTable
+from sfumato_research.studies.comparison import Comparison
 from sfumato_research.studies.data import encoder
-from sfumato_research.studies.readers import Attacker, tokens, written
-from sfumato_research.studies.rig import Rig, effort
+from sfumato_research.studies.measured import sizes
 
 EPSILONS = (1, 2)
 
 
-def _attackers(on: Rig, setting: Setting) -> dict[str, Attacker]:
+def _attackers(on: Comparison, setting: Setting) -> dict[str, AttackMethod]:
     """What stands for each attack of the paper."""
-    material, sizes = on.material, on.effort
     device = None if setting.device == "cuda" else "cpu"
-    likeliest = setting.pick(4, 1)
+    plain = replace(on.suite, copies=0)
     return {
-        "Vec2Text": written(
-            "minilm",
-            lambda seed: ReadyMade(seed=seed, device=device, likeliest=likeliest),
-            needs_texts=False,
-        ),
-        "GEIA": written(
-            "decoder",
-            lambda seed: Decoder(seed=seed, epochs=setting.pick(20.0, 1.0), device=device),
-        ),
-        "MLC": tokens(material, epochs=sizes.epochs, copies=0, hidden=(512, 256, 128), dropout=0.0),
+        "Vec2Text": named("minilm", on.split, device=device, likeliest=setting.pick(4, 1)),
+        "GEIA": named("decoder", on.split, device=device, epochs=setting.pick(20.0, 1.0)),
+        "MLC": tokens(plain, on.split, hidden=(512, 256, 128), dropout=0.0),
     }
 
 
-def table3(setting: Setting) -> Outcome:
+def table3(setting: Setting) -> StudyOutcome:
     """Three attacks on three defences at two levels."""
-    found = task(setting.data, "sts12")
-    sizes = effort(setting, rows=600, others=400, epochs=20, copies=0, seeds=1, draws=1, gold=400)
-    on = Rig(found.texts, found.concept, encoder(setting), sizes, gold=found.gold, seed=setting.seed)
-    on.material = on.material.sampled(setting.pick(120, 24), setting.seed)
+    suite = sizes(setting, rows=600, pool=1000, epochs=20, copies=0, seeds=1, draws=1, searches=400)
+    on = Comparison(corpus(setting.data, "sts12"), encoder(setting), suite, seed=setting.seed)
+    on.split = on.split.sampled(setting.pick(120, 24), setting.seed)
+    wide = on.widened()
     ratios = levels(setting, EPSILONS)
     lines: list[list[Cell | str | float | None]] = []
     fell: dict[tuple[str, str], float] = {}
@@ -51,14 +44,15 @@ def table3(setting: Setting) -> Outcome:
     }
     for name, attacker in _attackers(on, setting).items():
         setting.on_step(f"table 3, {name}, clean")
-        clean = on.clean(attacker)
+        view = on if attacker.reads == "terms" else wide
+        clean = view.clean(attacker)
         controls[name] = clean.leakage.control
         line: list[Cell | str | float | None] = [name, told[name], clean.leaked(ATTACKS[name][0] / 100)]
         line.append(Cell(clean.leakage.floor))
         for at, epsilon in enumerate(EPSILONS):
             for step, method in enumerate(METHODS):
                 setting.on_step(f"table 3, {name}, {method}, {epsilon}")
-                each = on.measure(defence(on, method, ratios[epsilon]), attacker)
+                each = view.measure(defence(on, method, ratios[epsilon]), attacker)
                 line.append(each.leaked(ATTACKS[name][1 + 3 * at + step] / 100))
                 if epsilon == EPSILONS[0]:
                     fell[name, method] = each.leakage.released
@@ -67,7 +61,7 @@ def table3(setting: Setting) -> Outcome:
         f"{NAMES[method]}, ε {epsilon}" for epsilon in EPSILONS for method in METHODS
     )
     note = (
-        f"STS12; {len(on.material.learn)} texts learned from, {len(on.material.test)} attacked; noise ratios "
+        f"STS12; {len(on.split.learn)} texts learned from, {len(on.split.test)} attacked; noise ratios "
         f"{ratios[1]:.2f} and {ratios[2]:.2f}; one attacker, one release. GEIA's and Vec2Text's own weights "
         "are not here. In brackets: printed. The MLC row of SPARSE prints 19.39 to 17.63 where DPPN prints "
         "49.39 to 47.63 for the same noise."
@@ -85,16 +79,16 @@ def table3(setting: Setting) -> Outcome:
         "an attack trained on releases reads the dimensions that are not suppressed; one that is only told "
         "of even noise does not know where to look",
     )  # fmt: skip
-    return Outcome([Table("Table 3: three attacks", columns, lines, note)], findings=[finding])
+    return StudyOutcome([StudyTable("Table 3: three attacks", columns, lines, note)], findings=[finding])
 
 
-def table5(setting: Setting) -> Outcome:
+def table5(setting: Setting) -> StudyOutcome:
     """MiniLM and wordllama in place of the paper's encoders."""
     ratio = levels(setting, (2,))[2]
     lines: list[list[Cell | str | float | None]] = []
     gaps = {}
     for model in ("minilm", "wordllama"):
-        on = rig(setting, "sts12", model)
+        on = comparison(setting, "sts12", model)
         clean = on.clean()
         lines.append([model, "unprotected", clean.leaked(), clean.excess(), clean.useful(), None])
         leaked = {}
@@ -114,8 +108,8 @@ def table5(setting: Setting) -> Outcome:
         "not here: their rows below are the printed ones."
     )
     columns = ("encoder", "release", "leakage", "excess", "utility", "kept")
-    table = Table("Table 5: encoders", columns, lines, note)
-    paper = Table("Table 5 as printed", columns, printed)
+    table = StudyTable("Table 5: encoders", columns, lines, note)
+    paper = StudyTable("Table 5 as printed", columns, printed)
     lower = all(gap < 0 for gap in gaps.values())
     finding = Finding(
         "Table 5",
@@ -125,4 +119,4 @@ def table5(setting: Setting) -> Outcome:
         lower,
         "" if lower else "as in table 1: adaptive attackers read what is left without noise",
     )
-    return Outcome([table, paper], findings=[finding])
+    return StudyOutcome([table, paper], findings=[finding])

@@ -15,10 +15,11 @@ from sfumato.randomness import generator
 from sfumato_research.dppn.defences import NAMES, defence, levels
 from sfumato_research.dppn.printed import CATEGORIES, METHODS
 from sfumato_research.sparse.data import listed_concept, shortened
-from sfumato_research.studies.base import Cell, Finding, Outcome, Setting, Table
+from sfumato_research.studies.base import Cell, Finding, Setting, StudyOutcome, StudyTable
+from sfumato_research.studies.comparison import Comparison
+from sfumato_research.studies.corpora import Corpus, diseases_in_notes
 from sfumato_research.studies.data import encoder, rows, sts
-from sfumato_research.studies.rig import Rig, effort
-from sfumato_research.studies.scenes import diseases_in_notes
+from sfumato_research.studies.measured import sizes
 
 FOLDERS = ("pii_presidio", "pii_contextual", "mtsamples", "sts12")
 _AGES = [f"{age}-year-old" for age in range(1, 100)]
@@ -68,12 +69,12 @@ def _concept(kind: str, texts: Sequence[str], seed: int) -> Concept:
     return listed_concept(kind, texts, _KINDS[kind], _LEAST)
 
 
-def table4(setting: Setting) -> Outcome:
+def table4(setting: Setting) -> StudyOutcome:
     """Each category on its own texts."""
     ratio = levels(setting, (2,))[2]
-    sizes = effort(setting, rows=400, others=200, epochs=15, copies=1, seeds=1, draws=2, gold=200)
+    suite = sizes(setting, rows=400, pool=600, epochs=15, copies=1, seeds=1, draws=2, searches=200)
     if setting.quick:
-        sizes = replace(sizes, rows=200, others=150)
+        suite = replace(suite, rows=200, pool=350)
     wanted = setting.pick(list(CATEGORIES), [("PII", "city"), ("medical", "disease"), ("STS12", "location")])
     lines: list[list[Cell | str | float | None]] = []
     gaps: dict[str, float] = {}
@@ -82,7 +83,8 @@ def table4(setting: Setting) -> Outcome:
         setting.on_step(f"table 4, {source}, {kind}")
         texts = _texts(setting.data, source)
         try:
-            on = Rig(texts, _concept(kind, texts, setting.seed), encoder(setting), sizes, seed=setting.seed)
+            corpus = Corpus(kind, texts, _concept(kind, texts, setting.seed))
+            on = Comparison(corpus, encoder(setting), suite, seed=setting.seed)
         except InputError as error:
             left_out.append(f"{source} {kind}: {error}")
             continue
@@ -93,14 +95,14 @@ def table4(setting: Setting) -> Outcome:
         gaps[f"{source} {kind}"] = measured["dppn"].leakage.released - measured["laplace"].leakage.released
         cells = [measured[method].leaked(printed[at + 1]) for at, method in enumerate(METHODS)]
         lines.append(
-            [source, kind, len(on.material.vocabulary.terms), leakage.rows, clean.leaked(printed[0]),
+            [source, kind, len(on.split.vocabulary.terms), leakage.rows, clean.leaked(printed[0]),
              Cell(leakage.floor), Cell(leakage.prior), *cells, measured["laplace"].excess(),
              measured["dppn"].excess()]
         )  # fmt: skip
-    return Outcome([_table(lines, ratio, left_out)], findings=[_finding(gaps)])
+    return StudyOutcome([_table(lines, ratio, left_out)], findings=[_finding(gaps)])
 
 
-def _table(lines: list[list[Cell | str | float | None]], ratio: float, left_out: list[str]) -> Table:
+def _table(lines: list[list[Cell | str | float | None]], ratio: float, left_out: list[str]) -> StudyTable:
     note = (
         f"Noise ratio {ratio:.2f}, the level of printed ε 2; an attacker trained on releases. Personal "
         "texts: Presidio's and contextual PII in place of PII-300K; medical: transcriptions of MTSamples in "
@@ -110,7 +112,7 @@ def _table(lines: list[list[Cell | str | float | None]], ratio: float, left_out:
     )
     columns = ("texts", "category", "terms", "attacked", "clean", "floor", "prior", *NAMES.values(),
                "excess, Laplace", "excess, DPPN")  # fmt: skip
-    return Table("Table 4: categories", columns, lines, note)
+    return StudyTable("Table 4: categories", columns, lines, note)
 
 
 def _finding(gaps: dict[str, float]) -> Finding:

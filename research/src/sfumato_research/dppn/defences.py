@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,13 +17,13 @@ from sfumato.mechanisms import MECHANISMS, Mechanism, Suppression
 from sfumato.randomness import Draws, generator
 from sfumato.release import Releasing
 from sfumato.sensitivity import Mask
+from sfumato.trials.reading import AttackMethod, Read
 from sfumato.types import FloatArray, Floats, Vectors
 from sfumato_research.dppn.printed import CLEAN, TRADE_OFF
-from sfumato_research.sparse.data import rig
+from sfumato_research.sparse.data import comparison
 from sfumato_research.studies.base import Cell, Setting
+from sfumato_research.studies.comparison import Comparison
 from sfumato_research.studies.measured import Measured
-from sfumato_research.studies.readers import Attacker, Read, tokens
-from sfumato_research.studies.rig import Rig
 
 SHARE = 0.2
 """Of the dimensions that are suppressed, section 4.1."""
@@ -38,11 +39,13 @@ def levels(setting: Setting, epsilons: Sequence[int]) -> dict[int, float]:
     much of STS12's correlation as the paper prints at epsilon 2.
     """
     kept = TRADE_OFF["sts12"][ANCHOR][6] / CLEAN["sts12"][2]
-    found = rig(setting, "sts12").ratio_that_keeps(kept)
+    found = comparison(setting, "sts12").ratio_that_keeps(kept)
     return {epsilon: found * ANCHOR / epsilon for epsilon in epsilons}
 
 
-def defence(on: Rig, method: str, ratio: float, *, mask: Mask | None = None, share: float = SHARE) -> Defence:
+def defence(
+    on: Comparison, method: str, ratio: float, *, mask: Mask | None = None, share: float = SHARE
+) -> Defence:
     """One of the three at a noise ratio; noise on fewer dimensions is as long as noise on all of them."""
     mechanism: Mechanism
     if method == "dppn":
@@ -57,19 +60,18 @@ def random_mask(dim: int, seed: int) -> Mask:
     return Mask(np.asarray(generator(seed).permutation(dim), np.float64), name="random")
 
 
-def unaware(on: Rig) -> Attacker:
+def unaware(on: Comparison) -> AttackMethod:
     """The same attacker trained on clean vectors, who reads releases as if nothing had been done to them."""
-    inner = tokens(on.material, epochs=on.effort.epochs, copies=on.effort.copies)
     learned: dict[int, Read] = {}
 
     def fit(
         texts: Sequence[str], vectors: Vectors, victim: Releasing | None, embedder: Embeds | None, seed: int
     ) -> Read:
         if seed not in learned:
-            learned[seed] = inner.fit(texts, vectors, None, embedder, seed)
+            learned[seed] = on.tokens.fit(texts, vectors, None, embedder, seed)
         return learned[seed]
 
-    return Attacker(inner.name, fit)  # the same control and floor
+    return replace(on.tokens, fit=fit)  # the same control and floor
 
 
 def described(found: Measured) -> list[Cell | str | float | None]:

@@ -11,34 +11,30 @@ from sfumato.sensitivity import Mask
 from sfumato_research.analysis import rank_correlation, top_overlap
 from sfumato_research.dppn.defences import defence, levels, random_mask, unaware
 from sfumato_research.dppn.printed import OVERLAP
-from sfumato_research.sparse.data import rig
-from sfumato_research.studies.base import Cell, Finding, Outcome, Picture, Setting, Table
+from sfumato_research.sparse.data import comparison
+from sfumato_research.studies.base import Cell, Finding, Picture, Setting, StudyOutcome, StudyTable
+from sfumato_research.studies.comparison import Comparison
 from sfumato_research.studies.draw import Curve, curves
 from sfumato_research.studies.measured import Measured
-from sfumato_research.studies.rig import Rig
 from sfumato_research.whitebox import white_box_mask
 
 _TOPS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
 DETECTED = {"black": "DPPN", "white": "DPPN-Oracle", "random": "DPPN-Rand"}
 
 
-def oracle(on: Rig) -> Mask:
+def oracle(on: Comparison) -> Mask:
     """Dimensions with the largest mean gradient of the attack's loss, on the attacker's own texts."""
-    material = on.material
-    own = [material.texts[row] for row in material.learned]
-    attack = TokenClassifier(
-        vocabulary=material.vocabulary, epochs=on.effort.epochs, control=False, seed=on.seed
-    )
+    split = on.split
+    own = [split.texts[row] for row in split.learned]
+    attack = TokenClassifier(vocabulary=split.vocabulary, epochs=on.suite.epochs, control=False, seed=on.seed)
     with one_blas_thread():
-        reader = best_of(attack, own, material.clean[material.learned], None)
-        return white_box_mask(
-            reader, material.clean[material.learned], material.known, "gradient", source="public"
-        )
+        reader = best_of(attack, own, split.clean[split.learned], None)
+        return white_box_mask(reader, split.clean[split.learned], split.known, "gradient", source="public")
 
 
-def figures(setting: Setting) -> Outcome:
+def figures(setting: Setting) -> StudyOutcome:
     """Leakage and utility over the share of dimensions, and how far the masks agree."""
-    on = rig(setting, "sts12")
+    on = comparison(setting, "sts12")
     setting.on_step("white box")
     masks = {"black": learn_mask(on.sample), "white": oracle(on), "random": random_mask(on.dim, setting.seed)}
     shares = setting.pick((0.05, 0.1, 0.2, 0.4, 0.8), (0.1, 0.2))
@@ -85,9 +81,11 @@ def figures(setting: Setting) -> Outcome:
         f"{on.control:.3f}, floor {on.floor:.3f}. DPPN-Oracle ranks dimensions by the gradient of a token "
         "attack on clean vectors."
     )
-    table = Table("Figure 4: ways to find dimensions", columns, lines, note)
+    table = StudyTable("Figure 4: ways to find dimensions", columns, lines, note)
     overlaps, drawing = _overlap(masks)
-    return Outcome([table, overlaps], [*drawn, drawing], [_better(found), _fooled(blind), *_agreement(masks)])
+    return StudyOutcome(
+        [table, overlaps], [*drawn, drawing], [_better(found), _fooled(blind), *_agreement(masks)]
+    )
 
 
 def _figure(
@@ -114,7 +112,7 @@ def _figure(
     return Picture(f"dppn-figure4-{epsilon}.svg", drawing, title)
 
 
-def _overlap(masks: dict[str, Mask]) -> tuple[Table, Picture]:
+def _overlap(masks: dict[str, Mask]) -> tuple[StudyTable, Picture]:
     lines: list[list[Cell | str | float | None]] = []
     for top in _TOPS:
         printed = OVERLAP.get(top)
@@ -131,7 +129,7 @@ def _overlap(masks: dict[str, Mask]) -> tuple[Table, Picture]:
             ]
         )
     correlation = rank_correlation(masks["black"], masks["white"])
-    table = Table(
+    table = StudyTable(
         "Figure 5: share of the top dimensions that two ways have in common",
         ("top", "black box and white box", "black box and random", "by chance"),
         lines,

@@ -4,33 +4,18 @@ from __future__ import annotations
 
 from sfumato.evaluation import Defence
 from sfumato.evaluation.noise_baselines import learn_mask
-from sfumato.mechanisms.base import one_blas_thread
-from sfumato.trials.questions.informed import informed_row
-from sfumato.trials.rows import LeftOut
-from sfumato.trials.target import DefenceTarget
 from sfumato_research.dppn.defences import NAMES, OnAxes, defence, kept, levels, unaware
 from sfumato_research.dppn.printed import FUNCTIONS, METHODS
-from sfumato_research.sparse.data import rig
-from sfumato_research.studies.base import Cell, Finding, Outcome, Setting, Table
+from sfumato_research.sparse.data import comparison
+from sfumato_research.studies.base import Cell, Finding, Setting, StudyOutcome, StudyTable
 from sfumato_research.studies.measured import Measured
-from sfumato_research.studies.rig import Rig
 
 _SHARES = (1.0, 0.1, 0.2)
 
 
-def informed(on: Rig, made: Defence) -> float | None:
-    """How often an attacker who knows the text but for its term names it; None where he cannot be asked."""
-    target = DefenceTarget(made, on.material, draws=on.effort.draws, seed=on.seed)
-    try:
-        with one_blas_thread():
-            return informed_row(on.material, target, on.suite, counts=False, seed=on.seed).released
-    except LeftOut:
-        return None
-
-
-def table2(setting: Setting) -> Outcome:
+def table2(setting: Setting) -> StudyOutcome:
     """Perturbation functions on all dimensions and on the top 10 and 20 %."""
-    on = rig(setting, "sts12")
+    on = comparison(setting, "sts12")
     ratio = levels(setting, (2,))[2]
     mask, naive = learn_mask(on.sample), unaware(on)
     found: dict[tuple[str, float], Measured] = {}
@@ -50,7 +35,7 @@ def table2(setting: Setting) -> Outcome:
             each = found[method, share] = on.measure(made)
             leaked, used = (number / 100 for number in FUNCTIONS[method][share])
             label = "suppression" if method == "dppn" else NAMES[method]
-            knowing[method, share] = informed(on, made)
+            knowing[method, share] = on.informed(made)
             lines.append(
                 [label, Cell(share, form=".0%"), each.leaked(leaked), each.excess(),
                  on.measure(made, naive).leaked(), Cell(knowing[method, share]), each.useful(used),
@@ -65,8 +50,8 @@ def table2(setting: Setting) -> Outcome:
     )
     columns = ("perturbation", "dimensions", "leakage", "excess", "leakage, unaware", "informed", "utility",
                "kept")  # fmt: skip
-    table = Table("Table 2: perturbation functions", columns, lines, note)
-    return Outcome([table], findings=[*_findings(found), _worst(found, knowing)])
+    table = StudyTable("Table 2: perturbation functions", columns, lines, note)
+    return StudyOutcome([table], findings=[*_findings(found), _worst(found, knowing)])
 
 
 def _worst(

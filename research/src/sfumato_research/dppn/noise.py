@@ -12,15 +12,15 @@ from sfumato.randomness import generator
 from sfumato.sensitivity import Mask
 from sfumato.types import Floats
 from sfumato_research.privemb.words import mean_cell, release
-from sfumato_research.sparse.data import rig
-from sfumato_research.studies.base import Cell, Finding, Outcome, Picture, Setting, Table
+from sfumato_research.sparse.data import comparison
+from sfumato_research.studies.base import Cell, Finding, Picture, Setting, StudyOutcome, StudyTable
 from sfumato_research.studies.draw import Curve, curves
 
 _RATIOS = (0.5, 1.0, 2.0)
 _SHOWN = 60
 
 
-def figure3(setting: Setting) -> Outcome:
+def figure3(setting: Setting) -> StudyOutcome:
     """Two clouds in a plane as the paper draws them, then real sentences with and without the concept."""
     drawn = [_picture(kind, setting.seed) for kind in ("isotropic", "suppression")]
     lines: list[list[Cell | str | float | None]] = []
@@ -49,7 +49,7 @@ def figure3(setting: Setting) -> Outcome:
         "told apart, learned on clean",
         "told apart, learned on releases",
     )
-    table = Table("Figure 3: even noise and suppression", columns, lines, note)
+    table = StudyTable("Figure 3: even noise and suppression", columns, lines, note)
     means = {key: float(np.mean(values)) for key, values in gap.items()}
     plane = means["plane", "suppression"] < means["plane", "isotropic"]
     real = means["STS12, MiniLM", "suppression learned"] < means["STS12, MiniLM", "isotropic learned"]
@@ -74,7 +74,7 @@ def figure3(setting: Setting) -> Outcome:
             "" if real else "even noise reaches every dimension, suppression a fifth of them",
         ),
     ]
-    return Outcome([table], drawn, findings)
+    return StudyOutcome([table], drawn, findings)
 
 
 def _clouds(size: int, seed: int) -> tuple[Floats, Floats, Mask]:
@@ -87,10 +87,10 @@ def _clouds(size: int, seed: int) -> tuple[Floats, Floats, Mask]:
 
 
 def _twins(setting: Setting) -> tuple[Floats, Floats, Mask]:
-    on = rig(setting, "sts12")
-    removed = on.material.removed
+    on = comparison(setting, "sts12")
+    removed = on.split.removed
     assert removed is not None  # there is an embedder
-    clean = on.material.clean[on.material.rows].astype(np.float64)
+    clean = on.split.clean[on.split.rows].astype(np.float64)
     return clean, removed.astype(np.float64), learn_mask(on.sample)
 
 

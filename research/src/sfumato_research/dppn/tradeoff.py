@@ -9,11 +9,11 @@ import numpy as np
 
 from sfumato_research.dppn.defences import NAMES, defence, described, kept, levels, unaware
 from sfumato_research.dppn.printed import CLEAN, METHODS, TRADE_OFF
-from sfumato_research.sparse.data import rig
-from sfumato_research.studies.base import Cell, Finding, Outcome, Picture, Setting, Table
+from sfumato_research.sparse.data import comparison
+from sfumato_research.studies.base import Cell, Finding, Picture, Setting, StudyOutcome, StudyTable
+from sfumato_research.studies.comparison import Comparison
 from sfumato_research.studies.draw import Curve, curves
 from sfumato_research.studies.measured import Measured
-from sfumato_research.studies.rig import Rig
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -21,7 +21,7 @@ class _Swept:
     """One data set."""
 
     name: str
-    on: Rig
+    on: Comparison
     ratios: Mapping[int, float]
     clean: Measured
     aware: Mapping[tuple[int, str], Measured]
@@ -36,18 +36,18 @@ class _Swept:
         return kept(self.aware[epsilon, method])
 
 
-def table1(setting: Setting) -> Outcome:
+def table1(setting: Setting) -> StudyOutcome:
     """STS12 and FIQA at several noise levels."""
     epsilons = setting.pick((1, 2, 4, 8), (1, 2))
     ratios = levels(setting, epsilons)
     swept = [_sweep(setting, name, ratios) for name in ("sts12", "fiqa")]
-    return Outcome(
+    return StudyOutcome(
         [_table(each) for each in swept], [_figure(each) for each in swept], _findings(swept, "Table 1")
     )
 
 
 def _sweep(setting: Setting, name: str, ratios: Mapping[int, float]) -> _Swept:
-    on = rig(setting, name)
+    on = comparison(setting, name)
     naive = unaware(on)
     aware, blind = {}, {}
     for epsilon, ratio in ratios.items():
@@ -59,7 +59,7 @@ def _sweep(setting: Setting, name: str, ratios: Mapping[int, float]) -> _Swept:
     return _Swept(name, on, ratios, on.clean(), aware, blind)
 
 
-def _table(each: _Swept) -> Table:
+def _table(each: _Swept) -> StudyTable:
     printed = [number / 100 for number in CLEAN[each.name]]
     lines: list[list[Cell | str | float | None]] = [
         [
@@ -84,19 +84,19 @@ def _table(each: _Swept) -> Table:
                     found.kept(used / printed[2]),
                 ]
             )
-    leakage, material, effort = each.clean.leakage, each.on.material, each.on.effort
+    leakage, split, suite = each.clean.leakage, each.on.split, each.on.suite
     metric = each.clean.utility.metric if each.clean.utility else "none"
     note = (
-        f"all-MiniLM-L6-v2; {len(material.learn):,} texts learned from, {leakage.rows:,} attacked in "
-        f"{leakage.groups:,} groups; {len(material.concept.terms)} {material.concept.name} terms, one mask "
+        f"all-MiniLM-L6-v2; {len(split.learn):,} texts learned from, {leakage.rows:,} attacked in "
+        f"{leakage.groups:,} groups; {len(split.concept.terms)} {split.concept.name} terms, one mask "
         f"for all of them, its top 20 %; control {leakage.control:.3f}, floor {leakage.floor:.3f}, prior "
-        f"{leakage.prior:.3f}; utility is {metric}; {effort.seeds} attackers, {effort.draws} releases each. "
+        f"{leakage.prior:.3f}; utility is {metric}; {suite.seeds} attackers, {suite.draws} releases each. "
         "Noise of all three is equally long. *Unaware*: the attacker learned from clean vectors. In "
         "brackets: printed."
     )
     columns = ("release", "printed ε", "noise ratio", "ε of the density", "leakage", "excess",
                "leakage, unaware", "confidence", "utility", "kept")  # fmt: skip
-    return Table(f"Table 1, {each.name}", columns, lines, note)
+    return StudyTable(f"Table 1, {each.name}", columns, lines, note)
 
 
 def _figure(each: _Swept) -> Picture:

@@ -15,14 +15,15 @@ from sfumato.mechanisms.base import one_blas_thread
 from sfumato.metrics.leakage import named
 from sfumato.randomness import generator
 from sfumato.sensitivity import Mask, MaskLearner, MaskSettings
-from sfumato.trials.target import DefenceTarget
+from sfumato.trials.reading import AttackMethod
 from sfumato_research.analysis import top_overlap
 from sfumato_research.dppn.defences import defence, levels, unaware
 from sfumato_research.dppn.printed import SPILL
-from sfumato_research.studies.base import Cell, Finding, Outcome, Picture, Setting, Table
+from sfumato_research.studies.base import Cell, Finding, Picture, Setting, StudyOutcome, StudyTable
+from sfumato_research.studies.comparison import Comparison
+from sfumato_research.studies.corpora import Corpus
 from sfumato_research.studies.data import encoder, sts
-from sfumato_research.studies.readers import Attacker
-from sfumato_research.studies.rig import Rig, effort
+from sfumato_research.studies.measured import sizes
 
 GROUPS: Mapping[str, Sequence[str]] = {
     "weekday": "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split(),
@@ -35,6 +36,8 @@ GROUPS: Mapping[str, Sequence[str]] = {
 }
 """Figure 6 has the first six, table 9 weekdays, countries and cities."""
 SETS = ("sts12", "sts13", "sts14")
+Counts = dict[str, tuple[float, float]]
+"""For each word: how often it was named, and how often it stood in an attacked text."""
 _LEAST = 20
 _OTHERS = 60
 
@@ -57,7 +60,7 @@ def masks(setting: Setting, texts: Sequence[str]) -> dict[str, Mask]:
     return {word: each.mask for word, each in learned.items()}
 
 
-def words(setting: Setting) -> Outcome:
+def words(setting: Setting) -> StudyOutcome:
     """Run figure 6 and table 9."""
     texts = sts(setting.data, *SETS).texts
     setting.on_step("masks of single words")
@@ -67,14 +70,14 @@ def words(setting: Setting) -> Outcome:
     alike, finding = _alike(learned, groups)
     spill, spilled = _spill(setting, texts, learned, groups)
     title = "Figure 6. Masks of single words over the union of their top five dimensions"
-    return Outcome(
+    return StudyOutcome(
         [alike, spill],
         [Picture("dppn-figure6.svg", _heat(learned, groups, title), title)],
         [finding, *spilled],
     )
 
 
-def _alike(learned: dict[str, Mask], groups: dict[str, list[str]]) -> tuple[Table, Finding]:
+def _alike(learned: dict[str, Mask], groups: dict[str, list[str]]) -> tuple[StudyTable, Finding]:
     """How much of their top tenth words of a group share, and words of different groups."""
     lines: list[list[Cell | str | float | None]] = []
     inside_all, across_all = [], []
@@ -98,7 +101,7 @@ def _alike(learned: dict[str, Mask], groups: dict[str, list[str]]) -> tuple[Tabl
             ]
         )
     same = float(np.mean(inside_all)) > 1.25 * float(np.mean(across_all))
-    table = Table(
+    table = StudyTable(
         "Figure 6: share of the top tenth of dimensions in common",
         ("group", "words", "within the group", "with other groups"),
         lines,
@@ -118,16 +121,16 @@ def _alike(learned: dict[str, Mask], groups: dict[str, list[str]]) -> tuple[Tabl
 
 def _spill(
     setting: Setting, texts: Sequence[str], learned: dict[str, Mask], groups: dict[str, list[str]]
-) -> tuple[Table, list[Finding]]:
+) -> tuple[StudyTable, list[Finding]]:
     """Leakage of a hidden word, of words like it and of others, beside clean vectors."""
     every = [word for group in groups.values() for word in group]
     vocabulary = [*every, *_others(texts, every, setting.seed)]
-    sizes = effort(setting, rows=1500, others=100, epochs=15, copies=0, seeds=1, draws=2, gold=100)
-    concept = Concept.from_terms("words", vocabulary)
-    on = Rig(texts, concept, encoder(setting), sizes, seed=setting.seed)
+    suite = sizes(setting, rows=1500, pool=1600, epochs=15, copies=0, seeds=1, draws=2, searches=100)
+    words = Corpus("words", list(texts), Concept.from_terms("words", vocabulary))
+    on = Comparison(words, encoder(setting), suite, seed=setting.seed)
     ratio = levels(setting, (2,))[2]
     naive = unaware(on)
-    clean = _by_word(on, Defence(name="clean", mechanism=Identity()), on.attacker)
+    clean = _by_word(on, Defence(name="clean", mechanism=Identity()), on.tokens)
     lines: list[list[Cell | str | float | None]] = []
     findings = []
     for name, printed in SPILL.items():
@@ -136,20 +139,11 @@ def _spill(
         if not targets:
             continue
         told = {}
-        for label, attacker in (("trained on releases", on.attacker), ("unaware", naive)):
-            parts = np.zeros((3, 2))
-            before = np.zeros((3, 2))
-            for target in targets:
-                setting.on_step(f"table 9, {target}, {label}")
-                made = defence(on, "dppn", ratio, mask=learned[target])
-                for word, hits in _by_word(on, made, attacker).items():
-                    like = word in {each.lower() for each in group}
-                    role = 0 if word == target.lower() else 1 if like else 2
-                    parts[role] += hits
-                    before[role] += clean[word]
-            rates = parts[:, 0] / np.maximum(parts[:, 1], 1)
-            kept = before[:, 0] / np.maximum(before[:, 1], 1)
-            told[label] = np.where(kept > 0, rates / np.maximum(kept, 1e-9) - 1, np.nan)
+        for label, attacker in (("trained on releases", on.tokens), ("unaware", naive)):
+            setting.on_step(f"table 9, {', '.join(targets)}, {label}")
+            defences = {word: defence(on, "dppn", ratio, mask=learned[word]) for word in targets}
+            hidden = {word: _by_word(on, made, attacker) for word, made in defences.items()}
+            told[label] = _change(hidden, clean, {word.lower() for word in group})
             cells = [
                 Cell(float(change), form="+.0%", printed=-value / 100 if label == "unaware" else None)
                 for change, value in zip(told[label], printed, strict=True)
@@ -176,7 +170,20 @@ def _spill(
         "Printed beside the unaware attacker."
     )
     columns = ("group", "targets", "attacker", "target", "like it", "other words")
-    return Table("Table 9: leakage taken away", columns, lines, note), findings
+    return StudyTable("Table 9: leakage taken away", columns, lines, note), findings
+
+
+def _change(hidden: Mapping[str, Counts], clean: Counts, group: set[str]) -> np.ndarray:
+    """Change of leakage of hidden words, of others of their group and of all others, beside clean vectors."""
+    parts, before = np.zeros((3, 2)), np.zeros((3, 2))
+    for target, counts in hidden.items():
+        for word, hits in counts.items():
+            role = 0 if word == target.lower() else 1 if word in group else 2
+            parts[role] += hits
+            before[role] += clean[word]
+    rates = parts[:, 0] / np.maximum(parts[:, 1], 1)
+    kept = before[:, 0] / np.maximum(before[:, 1], 1)
+    return np.where(kept > 0, rates / np.maximum(kept, 1e-9) - 1, np.nan)
 
 
 def _listed(values: np.ndarray) -> str:
@@ -190,18 +197,18 @@ def _others(texts: Sequence[str], known: Sequence[str], seed: int) -> list[str]:
     return [able[place] for place in generator(seed).permutation(len(able))[:_OTHERS]]
 
 
-def _by_word(on: Rig, made: Defence, attacker: Attacker) -> dict[str, tuple[float, float]]:
-    """For each word: how often it was named, and how often it stood in an attacked text."""
-    material = on.material
-    target = DefenceTarget(made, material, draws=on.effort.draws, seed=on.seed)
-    own = [material.texts[row] for row in material.learned]
-    counts: dict[str, tuple[float, float]] = {}
+def _by_word(on: Comparison, made: Defence, attacker: AttackMethod) -> Counts:
+    """Attack a defence and count by word."""
+    split = on.split
+    target = on.target(made)
+    own = [split.texts[row] for row in split.learned]
+    counts: Counts = {}
     with one_blas_thread():
-        vectors, victim = target.learning(material.learned)
+        vectors, victim = target.learning(split.learned)
         read = attacker.fit(own, vectors, victim, None, on.seed)
         for draw in range(target.draws):
-            guesses = read(target.documents(draw)[material.attacked]).guesses
-            for truth, guess in zip(material.truth, guesses, strict=True):
+            guesses = read(target.documents(draw)[split.attacked])
+            for truth, guess in zip(split.truth, guesses, strict=True):
                 for parts, hit in named(truth, guess).items():
                     word = " ".join(parts)
                     found, total = counts.get(word, (0.0, 0.0))

@@ -13,7 +13,7 @@ from sfumato.randomness import generator
 from sfumato.types import Floats
 from sfumato_research.privemb.words import (
     DELTA,
-    Words,
+    WordEmbeddings,
     glove,
     m1,
     m2,
@@ -23,7 +23,7 @@ from sfumato_research.privemb.words import (
     same_promise,
     trained,
 )
-from sfumato_research.studies.base import Cell, Finding, Outcome, Picture, Setting, Table
+from sfumato_research.studies.base import Cell, Finding, Picture, Setting, StudyOutcome, StudyTable
 from sfumato_research.studies.draw import Curve, curves
 
 EPSILONS = (1.0, 2.0, 5.0)
@@ -35,8 +35,8 @@ _SIDE = 100
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
-    words: Words
+class _GeometryRow:
+    words: WordEmbeddings
     epsilon: float
     label: str
     """M1, gauss, or the beta of M2."""
@@ -52,7 +52,7 @@ class _Row:
         return self.mechanism.noise_ratio(self.words.dim) * self.words.bound * self.epsilon
 
 
-def geometry(setting: Setting) -> Outcome:
+def geometry(setting: Setting) -> StudyOutcome:
     """Run figures 1, 2, 5 and 6."""
     seeds = setting.pick(20, 1)
     found, figures, findings = [], [], []
@@ -86,22 +86,24 @@ def geometry(setting: Setting) -> Outcome:
         _beside("Figures 1 and 5: a distance is off by", found, lambda row: row.distance),
         _beside("Figures 2 and 6: an inner product is off by", found, lambda row: row.product),
         _beside("Order of distances kept", found, lambda row: row.order),
-        Table("What was released", columns, sizes, note),
+        StudyTable("What was released", columns, sizes, note),
     ]
-    return Outcome(tables, figures, findings)
+    return StudyOutcome(tables, figures, findings)
 
 
-def _beside(title: str, rows: list[_Row], take: Callable[[_Row], Cell]) -> Table:
+def _beside(title: str, rows: list[_GeometryRow], take: Callable[[_GeometryRow], Cell]) -> StudyTable:
     """One row for each epsilon, one column for each release."""
     labels = list(dict.fromkeys(row.label for row in rows))
     lines: dict[tuple[str, float], list[Cell | str | float | None]] = {}
     for row in rows:
         name = f"{row.words.name}, {row.words.dim}d"
         lines.setdefault((name, row.epsilon), [name, row.epsilon]).append(take(row))
-    return Table(title, ("vectors", "eps", *labels), list(lines.values()))
+    return StudyTable(title, ("vectors", "eps", *labels), list(lines.values()))
 
 
-def rivals(words: Words, epsilon: float, betas: Sequence[float], matrix: int) -> dict[str, Mechanism]:
+def rivals(
+    words: WordEmbeddings, epsilon: float, betas: Sequence[float], matrix: int
+) -> dict[str, Mechanism]:
     """Every release at one epsilon; `matrix` numbers M2's."""
     return {
         "M1": m1(words, epsilon),
@@ -110,7 +112,7 @@ def rivals(words: Words, epsilon: float, betas: Sequence[float], matrix: int) ->
     }
 
 
-def _measure(words: Words, first_seed: int, seeds: int) -> list[_Row]:
+def _measure(words: WordEmbeddings, first_seed: int, seeds: int) -> list[_GeometryRow]:
     chosen = generator(first_seed).permutation(len(words.words))[: 2 * _SIDE]
     clean = words.vectors[chosen]
     half = len(chosen) // 2
@@ -136,7 +138,7 @@ def _measure(words: Words, first_seed: int, seeds: int) -> list[_Row]:
                     beta=float(label.split()[-1]), radius=words.bound,
                 )  # fmt: skip
             found.append(
-                _Row(
+                _GeometryRow(
                     words,
                     epsilon,
                     label,
@@ -163,7 +165,13 @@ def _spearman(before: Floats, after: Floats) -> Floats:
     return np.asarray((ranks[0] * ranks[1]).mean(axis=1))
 
 
-def _figure(words: Words, number: str, what: str, rows: list[_Row], take: Callable[[_Row], Cell]) -> Picture:
+def _figure(
+    words: WordEmbeddings,
+    number: str,
+    what: str,
+    rows: list[_GeometryRow],
+    take: Callable[[_GeometryRow], Cell],
+) -> Picture:
     lines = []
     for label in dict.fromkeys(row.label for row in rows):
         own = [row for row in rows if row.label == label]
@@ -174,7 +182,13 @@ def _figure(words: Words, number: str, what: str, rows: list[_Row], take: Callab
     return Picture(f"privemb-figure{number}.svg", drawing, f"Figure {number}. {title}")
 
 
-def _finding(words: Words, number: str, what: str, rows: list[_Row], take: Callable[[_Row], Cell]) -> Finding:
+def _finding(
+    words: WordEmbeddings,
+    number: str,
+    what: str,
+    rows: list[_GeometryRow],
+    take: Callable[[_GeometryRow], Cell],
+) -> Finding:
     value = {(row.epsilon, row.label): take(row).value or 0.0 for row in rows}
     names = [f"M2, beta {beta:g}" for beta in BETAS]
     better = sum(value[epsilon, name] < value[epsilon, "M1"] for epsilon in EPSILONS for name in names)
@@ -203,7 +217,7 @@ def _finding(words: Words, number: str, what: str, rows: list[_Row], take: Calla
     )
 
 
-def _order(rows: list[_Row]) -> Finding:
+def _order(rows: list[_GeometryRow]) -> Finding:
     """What the error does not show: noise that only makes every distance longer costs nothing."""
     best = [row for row in rows if row.epsilon == EPSILONS[-1]]
     told = []

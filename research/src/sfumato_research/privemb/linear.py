@@ -15,8 +15,8 @@ from sfumato.mechanisms.base import one_blas_thread
 from sfumato.randomness import generator
 from sfumato.types import Floats
 from sfumato_research.privemb.geometry import rivals
-from sfumato_research.privemb.words import Words, glove, m1, m2, mean_cell, point, release, trained
-from sfumato_research.studies.base import Cell, Finding, Outcome, Picture, Setting, Table
+from sfumato_research.privemb.words import WordEmbeddings, glove, m1, m2, mean_cell, point, release, trained
+from sfumato_research.studies.base import Cell, Finding, Picture, Setting, StudyOutcome, StudyTable
 from sfumato_research.studies.data import rows
 from sfumato_research.studies.draw import Curve, curves
 
@@ -31,7 +31,7 @@ _SHRINK = 10.0 ** np.arange(-2, 6)
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
+class LinearScore:
     """A linear model on released words it has not seen."""
 
     accuracy: Cell
@@ -40,7 +40,7 @@ class Score:
     """Accuracy of ridge regression, its strength chosen by leaving one training word out."""
 
 
-def lexicon(data: Path, *vectors: Words) -> tuple[list[str], NDArray[np.bool_]]:
+def lexicon(data: Path, *vectors: WordEmbeddings) -> tuple[list[str], NDArray[np.bool_]]:
     """As many good words as bad ones of Hu and Liu's list, all of which have vectors of every kind."""
     places = vectors[0].places()
     known = set(places).intersection(*(each.words for each in vectors[1:]))
@@ -53,7 +53,7 @@ def lexicon(data: Path, *vectors: Words) -> tuple[list[str], NDArray[np.bool_]]:
     return chosen, np.arange(len(chosen)) < size
 
 
-def linear(setting: Setting) -> Outcome:
+def linear(setting: Setting) -> StudyOutcome:
     """Run figures 3 and 7."""
     runs = setting.pick(_RUNS, 2)
     epsilons = setting.pick(EPSILONS, (2.0, 10.0, 50.0))
@@ -62,8 +62,8 @@ def linear(setting: Setting) -> Outcome:
     tables: dict[str, list[list[Cell | str | float | None]]] = {what: [] for what in _SHOWN}
     figures, findings = [], []
     for vectors, number in zip(kinds, ("3", "7"), strict=True):
-        own = Words(vectors.name, words, vectors.of(words))
-        scores: dict[tuple[float, str], Score] = {}
+        own = WordEmbeddings(vectors.name, words, vectors.of(words))
+        scores: dict[tuple[float, str], LinearScore] = {}
         for epsilon in epsilons:
             setting.on_step(f"linear, {vectors.name}, epsilon {epsilon:g}")
             for label in rivals(vectors, epsilon, BETAS, 0):
@@ -87,26 +87,26 @@ def linear(setting: Setting) -> Outcome:
     )
     columns = ("vectors", "eps", "clean", *_labels(scores))
     titles = {what: f"Figures 3 and 7: good words from bad ones, {told}" for what, told in _SHOWN.items()}
-    shown = [Table(titles[what], columns, lines) for what, lines in tables.items()]
-    return Outcome([*shown[:-1], replace(shown[-1], note=note)], figures, findings)
+    shown = [StudyTable(titles[what], columns, lines) for what, lines in tables.items()]
+    return StudyOutcome([*shown[:-1], replace(shown[-1], note=note)], figures, findings)
 
 
-def _labels(scores: dict[tuple[float, str], Score]) -> list[str]:
+def _labels(scores: dict[tuple[float, str], LinearScore]) -> list[str]:
     return list(dict.fromkeys(label for _, label in scores))
 
 
-def _rival(vectors: Words, epsilon: float, label: str, run: int) -> Mechanism:
+def _rival(vectors: WordEmbeddings, epsilon: float, label: str, run: int) -> Mechanism:
     return rivals(vectors, epsilon, BETAS, run)[label]
 
 
-def training(setting: Setting) -> Outcome:
+def training(setting: Setting) -> StudyOutcome:
     """Run figure 4: fewer dimensions from the start (A1) against a projection afterwards (M2)."""
     runs = setting.pick(_RUNS, 2)
     epsilons = setting.pick((2.0, 5.0, 10.0, 20.0, 50.0), (5.0, 20.0))
     sentences = setting.pick(None, 60_000)
     full = trained(setting.data, sentences)
     words, good = lexicon(setting.data, glove(setting.data), full)
-    scores: dict[tuple[float, str], Score] = {}
+    scores: dict[tuple[float, str], LinearScore] = {}
     wins = 0
     for dims, beta in TRAINED.items():
         small = trained(setting.data, sentences, dims)
@@ -135,7 +135,7 @@ def training(setting: Setting) -> Outcome:
         f"A1 more accurate in {wins} of {total} cells",
         wins > 0.8 * total,
     )
-    shown = [Words("trained here", [], full.vectors)]
+    shown = [WordEmbeddings("trained here", [], full.vectors)]
     note = (
         "Vectors trained here in 50, 100 and 200 dimensions and in 300, all of one mean length; M2 projects "
         "the latter to 51, 100 and 199. Training is a factorisation of word co-occurrence in 357,186 "
@@ -151,13 +151,13 @@ def training(setting: Setting) -> Outcome:
         "A1: ridge",
         "M2: ridge",
     )
-    table = Table("Figure 4: fewer dimensions while training or afterwards", columns, lines, note)
-    return Outcome([table], [_figure(shown[0], "4", "accuracy", scores)], [finding])
+    table = StudyTable("Figure 4: fewer dimensions while training or afterwards", columns, lines, note)
+    return StudyOutcome([table], [_figure(shown[0], "4", "accuracy", scores)], [finding])
 
 
 def score(
     made: Callable[[int], Mechanism], vectors: Floats, good: NDArray[np.bool_], seed: int, runs: int
-) -> Score:
+) -> LinearScore:
     """Train and test on fresh noise `runs` times."""
     right, areas, shrunk, tested = [], [], [], []
     for run in range(runs):
@@ -174,7 +174,7 @@ def score(
     groups = np.concatenate(tested)
     spread = 1.96 * float(np.std(areas, ddof=1)) / np.sqrt(runs) if runs > 1 else None
     auc = float(np.mean(areas))
-    return Score(
+    return LinearScore(
         mean_cell(np.concatenate(right), groups=groups),
         Cell(
             auc, None if spread is None else auc - spread, None if spread is None else min(1.0, auc + spread)
@@ -227,7 +227,9 @@ def _area(guess: Floats, good: NDArray[np.bool_]) -> float:
     return float((ranks[good].sum() - count * (count + 1) / 2) / (count * (len(good) - count)))
 
 
-def _figure(vectors: Words, number: str, what: str, scores: dict[tuple[float, str], Score]) -> Picture:
+def _figure(
+    vectors: WordEmbeddings, number: str, what: str, scores: dict[tuple[float, str], LinearScore]
+) -> Picture:
     lines = []
     for label in dict.fromkeys(label for _, label in scores):
         own = [(epsilon, getattr(each, what)) for (epsilon, name), each in scores.items() if name == label]
@@ -241,7 +243,10 @@ def _figure(vectors: Words, number: str, what: str, scores: dict[tuple[float, st
 
 
 def _finding(
-    vectors: Words, number: str, scores: dict[tuple[float, str], Score], epsilons: Sequence[float]
+    vectors: WordEmbeddings,
+    number: str,
+    scores: dict[tuple[float, str], LinearScore],
+    epsilons: Sequence[float],
 ) -> Finding:
     value = {key: each.accuracy.value or 0.0 for key, each in scores.items()}
     names = [f"M2, beta {beta:g}" for beta in BETAS]

@@ -17,7 +17,7 @@ from sfumato.randomness import generator
 from sfumato.types import Floats
 from sfumato_research.privemb.linear import lexicon, score
 from sfumato_research.privemb.words import (
-    Words,
+    WordEmbeddings,
     glove,
     m1,
     m2,
@@ -26,7 +26,7 @@ from sfumato_research.privemb.words import (
     same_promise,
     trained,
 )
-from sfumato_research.studies.base import Cell, Finding, Outcome, Setting, Table
+from sfumato_research.studies.base import Cell, Finding, Setting, StudyOutcome, StudyTable
 
 EPSILON = 10.0
 BETAS = (0.5, 0.7, 0.9)
@@ -36,7 +36,7 @@ Making = Callable[[int], Mechanism]
 """Makes the mechanism of one run: M2's matrix differs from run to run."""
 
 
-def modes(setting: Setting) -> Outcome:
+def modes(setting: Setting) -> StudyOutcome:
     """Compare the three sensitivity modes with M1 and with Gaussian noise."""
     kinds = (glove(setting.data), trained(setting.data, setting.pick(None, 60_000)))
     words, good = lexicon(setting.data, *kinds)
@@ -58,12 +58,12 @@ def modes(setting: Setting) -> Outcome:
     )
     columns = ("vectors", "release", "m", "promise", "true worst epsilon", "noise sd a coordinate",
                "noise length", "good from bad words", "the same, ridge", "word named")  # fmt: skip
-    tables = [Table("Sensitivity modes beside M1 and Gaussian noise", columns, lines, note)]
+    tables = [StudyTable("Sensitivity modes beside M1 and Gaussian noise", columns, lines, note)]
     widths, told = _widths(setting, kinds)
-    return Outcome([*tables, widths], findings=[*_findings(kinds, values), told])
+    return StudyOutcome([*tables, widths], findings=[*_findings(kinds, values), told])
 
 
-def _releases(vectors: Words) -> Iterator[tuple[str, Making]]:
+def _releases(vectors: WordEmbeddings) -> Iterator[tuple[str, Making]]:
     yield "M1, Laplace", lambda run: m1(vectors, EPSILON)
     for beta in BETAS:
         for mode in _MODES:
@@ -76,12 +76,12 @@ def _releases(vectors: Words) -> Iterator[tuple[str, Making]]:
     yield "Gaussian, M2's promise", lambda run: same_promise(vectors, EPSILON)
 
 
-def _projected(vectors: Words, beta: float, mode: Sensitivity, run: int) -> Mechanism:
+def _projected(vectors: WordEmbeddings, beta: float, mode: Sensitivity, run: int) -> Mechanism:
     return m2(vectors, EPSILON, beta, seed=run, sensitivity=mode)
 
 
 def _line(
-    vectors: Words, label: str, made: Mechanism, accuracy: Cell, shrunk: Cell, named: Cell
+    vectors: WordEmbeddings, label: str, made: Mechanism, accuracy: Cell, shrunk: Cell, named: Cell
 ) -> list[Cell | str | int]:
     worst, found = made.worst_epsilon(vectors.dim), made.guarantee
     promise = "epsilon, delta" if found.delta else "epsilon"
@@ -100,7 +100,7 @@ def _line(
     ]
 
 
-def _named(made: Making, vectors: Words, seed: int, runs: int) -> Cell:
+def _named(made: Making, vectors: WordEmbeddings, seed: int, runs: int) -> Cell:
     """How often the most likely word is the right one."""
     hits, rows = [], []
     for run in range(seed, seed + runs):
@@ -115,7 +115,7 @@ def _named(made: Making, vectors: Words, seed: int, runs: int) -> Cell:
     return mean_cell(np.concatenate(hits), form=".1%", groups=np.concatenate(rows))
 
 
-def _widths(setting: Setting, kinds: tuple[Words, ...]) -> tuple[Table, Finding]:
+def _widths(setting: Setting, kinds: tuple[WordEmbeddings, ...]) -> tuple[StudyTable, Finding]:
     """Gaussian width of directions between words, and the stretch real matrices give them."""
     size, matrices = setting.pick(1500, 300), setting.pick(20, 3)
     lines: list[list[Cell | str | float]] = []
@@ -155,7 +155,7 @@ def _widths(setting: Setting, kinds: tuple[Words, ...]) -> tuple[Table, Finding]
     )
     columns = ("vectors", "beta", "m", "width assumed", "width of words", "width of differences", "1 + beta",
                "largest stretch of a pair", "matrices over 1 + beta")  # fmt: skip
-    table = Table("Is lemma 4's condition met?", columns, lines, note)
+    table = StudyTable("Is lemma 4's condition met?", columns, lines, note)
     over = sum(int(str(line[-1]).split()[0]) for line in lines)
     finding = Finding(
         "Lemma 4, section 5",
@@ -183,7 +183,7 @@ def _widest(along: Floats, apart: Floats) -> float:
 
 
 def _findings(
-    kinds: tuple[Words, ...], values: dict[tuple[str, str], tuple[Mechanism, Cell]]
+    kinds: tuple[WordEmbeddings, ...], values: dict[tuple[str, str], tuple[Mechanism, Cell]]
 ) -> list[Finding]:
     found = []
     for vectors in kinds:
@@ -220,5 +220,5 @@ def _findings(
     return found
 
 
-def _length(made: Mechanism, vectors: Words) -> float:
+def _length(made: Mechanism, vectors: WordEmbeddings) -> float:
     return made.noise_ratio(vectors.dim) * vectors.bound

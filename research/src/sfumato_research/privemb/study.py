@@ -6,7 +6,7 @@ from sfumato_research.privemb.geometry import geometry
 from sfumato_research.privemb.linear import linear, training
 from sfumato_research.privemb.modes import modes
 from sfumato_research.privemb.tasks import PRINTED, tasks
-from sfumato_research.studies.base import Part, Study
+from sfumato_research.studies.base import Study, StudyPart
 
 _WORDS = ("glove_100d", "sentences")
 
@@ -15,10 +15,12 @@ STUDY = Study(
     "PRIVEMB: private release of text embedding vectors",
     "Feyisetan and Kasiviswanathan 2021",
     (
-        Part("geometry", "Figures 1, 2, 5, 6: distances and inner products", geometry, _WORDS),
-        Part("linear", "Figures 3 and 7: a linear model of words", linear, (*_WORDS, "opinion_lexicon")),
-        Part("training", "Figure 4: fewer dimensions while training", training, (*_WORDS, "opinion_lexicon")),
-        Part("tasks", "Table 1: sentence classification", tasks, (*_WORDS, *PRINTED)),
-        Part("modes", "Three grounds for the stretch, compared", modes, (*_WORDS, "opinion_lexicon")),
+        StudyPart("geometry", "Figures 1, 2, 5, 6: distances and inner products", geometry, _WORDS),
+        StudyPart("linear", "Figures 3 and 7: a linear model of words", linear, (*_WORDS, "opinion_lexicon")),
+        StudyPart(
+            "training", "Figure 4: fewer dimensions while training", training, (*_WORDS, "opinion_lexicon")
+        ),
+        StudyPart("tasks", "Table 1: sentence classification", tasks, (*_WORDS, *PRINTED)),
+        StudyPart("modes", "Three grounds for the stretch, compared", modes, (*_WORDS, "opinion_lexicon")),
     ),
 )

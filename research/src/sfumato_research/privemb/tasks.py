@@ -16,7 +16,7 @@ from sfumato.metrics import classify
 from sfumato.randomness import generator
 from sfumato.types import Floats
 from sfumato_research.privemb.words import (
-    Words,
+    WordEmbeddings,
     glove,
     m1,
     m2,
@@ -25,7 +25,7 @@ from sfumato_research.privemb.words import (
     same_promise,
     trained,
 )
-from sfumato_research.studies.base import Cell, Finding, Outcome, Setting, Table
+from sfumato_research.studies.base import Cell, Finding, Setting, StudyOutcome, StudyTable
 from sfumato_research.studies.data import rows
 
 EPSILON, BETA = 10.0, 0.9
@@ -41,7 +41,7 @@ PRINTED = {
 _WEIGHTS = (1e-3, 1e-2, 1e-1, 1.0, 10.0)
 _STEPS = 60
 _AT_ONCE = 20_000
-RELEASES: dict[str, Callable[[Words, int], Mechanism]] = {
+RELEASES: dict[str, Callable[[WordEmbeddings, int], Mechanism]] = {
     "M1": lambda words, seed: m1(words, EPSILON),
     "M2": lambda words, seed: m2(words, EPSILON, BETA, seed=seed),
     "Gaussian": lambda words, seed: same_promise(words, EPSILON),
@@ -49,7 +49,7 @@ RELEASES: dict[str, Callable[[Words, int], Mechanism]] = {
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Task:
+class SentenceTask:
     """Sentences as word numbers, their classes, and which rows are tested on when."""
 
     flat: NDArray[np.intp]
@@ -60,7 +60,9 @@ class Task:
     """Test rows; all others are trained on."""
 
 
-def load(data: Path, name: str, words: Words, folds: int, most: int | None, seed: int) -> Task:
+def load(
+    data: Path, name: str, words: WordEmbeddings, folds: int, most: int | None, seed: int
+) -> SentenceTask:
     """Read a data set; sentences without a single known word are left out."""
     places = words.places()
     numbers, labels, tested = [], [], []
@@ -75,10 +77,10 @@ def load(data: Path, name: str, words: Words, folds: int, most: int | None, seed
     cut = [np.flatnonzero(fixed)] if fixed.any() else np.array_split(np.arange(len(order)), folds)
     chosen = [numbers[row] for row in order.tolist()]
     starts = np.cumsum([0, *map(len, chosen)])[:-1]
-    return Task(np.concatenate(chosen).astype(np.intp), starts, np.array(labels)[order], list(cut))
+    return SentenceTask(np.concatenate(chosen).astype(np.intp), starts, np.array(labels)[order], list(cut))
 
 
-def means(vectors: Floats, task: Task) -> Floats:
+def means(vectors: Floats, task: SentenceTask) -> Floats:
     """Each sentence's mean of word vectors, as SentEval's bag of words has it."""
     sizes = np.diff(np.append(task.starts, len(task.flat)))
     sums = np.empty((len(sizes), vectors.shape[1]))
@@ -89,12 +91,12 @@ def means(vectors: Floats, task: Task) -> Floats:
     return sums / sizes[:, None]
 
 
-def table(mechanism: Mechanism, words: Words, task: Task, seed: int) -> Floats:
+def table(mechanism: Mechanism, words: WordEmbeddings, task: SentenceTask, seed: int) -> Floats:
     """Every word's vector is released once, and the noisy table is used for all sentences."""
     return means(release(mechanism, words.vectors, seed), task)
 
 
-def fresh(mechanism: Mechanism, words: Words, task: Task, seed: int) -> Floats:
+def fresh(mechanism: Mechanism, words: WordEmbeddings, task: SentenceTask, seed: int) -> Floats:
     """Every word of every sentence gets noise of its own, as a user who hides it would add it."""
     noisy = np.concatenate(
         [
@@ -108,19 +110,19 @@ def fresh(mechanism: Mechanism, words: Words, task: Task, seed: int) -> Floats:
     return np.asarray(np.add.reduceat(noisy, task.starts) / sizes[:, None], np.float64)
 
 
-def sentence(mechanism: Mechanism, words: Words, task: Task, seed: int) -> Floats:
+def sentence(mechanism: Mechanism, words: WordEmbeddings, task: SentenceTask, seed: int) -> Floats:
     """The mean of a sentence's clean vectors is released once."""
     return release(mechanism, means(words.vectors, task), seed)
 
 
-WAYS: dict[str, tuple[str, Callable[[Mechanism, Words, Task, int], Floats]]] = {
+WAYS: dict[str, tuple[str, Callable[[Mechanism, WordEmbeddings, SentenceTask, int], Floats]]] = {
     "table": ("one noisy table of words", table),
     "fresh": ("fresh noise on every word", fresh),
     "sentence": ("noise on the sentence's mean", sentence),
 }
 
 
-def evaluate(features: list[Floats], task: Task) -> tuple[Floats, NDArray[np.intp], float]:
+def evaluate(features: list[Floats], task: SentenceTask) -> tuple[Floats, NDArray[np.intp], float]:
     """Right answers on test rows, which rows, and accuracy on a tenth of the training rows kept for choosing.
 
     Fold f reads release f mod their number; with one fold every release is read.
@@ -154,12 +156,12 @@ def _choose(features: Floats, labels: NDArray[Any], train: NDArray[np.intp]) -> 
     return best, scores[best]
 
 
-def _kinds(setting: Setting) -> Iterator[Words]:
+def _kinds(setting: Setting) -> Iterator[WordEmbeddings]:
     yield glove(setting.data)
     yield trained(setting.data, setting.pick(None, 60_000))
 
 
-def tasks(setting: Setting) -> Outcome:
+def tasks(setting: Setting) -> StudyOutcome:
     """Run table 1."""
     seeds, folds = setting.pick(2, 1), setting.pick(4, 2)
     most = setting.pick(5000, 1500)
@@ -200,8 +202,8 @@ def tasks(setting: Setting) -> Outcome:
     columns = ("data", "vectors", "what is released", "clean") + tuple(
         f"{label}, {side}" for label in RELEASES for side in ("dev.", "test")
     )
-    return Outcome(
-        [Table("Table 1: classes from private word vectors", columns, lines, note)],
+    return StudyOutcome(
+        [StudyTable("Table 1: classes from private word vectors", columns, lines, note)],
         findings=_findings(values, [words.name for words in _kinds(setting)]),
     )
 

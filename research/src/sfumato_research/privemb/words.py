@@ -36,7 +36,7 @@ _LEAST, _MOST = 5, 20_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Words:
+class WordEmbeddings:
     """Words and their vectors, at the lengths they have, as the paper uses them."""
 
     name: str
@@ -64,7 +64,7 @@ class Words:
 
 
 @lru_cache(maxsize=2)
-def glove(data: Path) -> Words:
+def glove(data: Path) -> WordEmbeddings:
     """GloVe's 100 dimensions; the paper has 300."""
     path = data.joinpath(*_GLOVE)
     if not path.exists():
@@ -75,10 +75,10 @@ def glove(data: Path) -> Words:
             word, *numbers = line.rstrip("\n").split(" ")
             words.append(word)
             vectors.append(np.array(numbers, np.float64))
-    return Words("GloVe", words, np.array(vectors))
+    return WordEmbeddings("GloVe", words, np.array(vectors))
 
 
-def trained(data: Path, sentences: int | None = None, dims: int = DIM) -> Words:
+def trained(data: Path, sentences: int | None = None, dims: int = DIM) -> WordEmbeddings:
     """Vectors trained here, in `dims` dimensions, as long on average as GloVe's.
 
     Positive pointwise mutual information of words within five of one another, its singular vectors scaled by
@@ -89,7 +89,7 @@ def trained(data: Path, sentences: int | None = None, dims: int = DIM) -> Words:
     lengths = np.linalg.norm(raw, axis=1)
     kept = np.flatnonzero(lengths > 1e-6)
     scale = float(np.linalg.norm(glove(data).vectors, axis=1).mean() / lengths[kept].mean())
-    return Words("trained here", [words[row] for row in kept.tolist()], raw[kept] * scale)
+    return WordEmbeddings("trained here", [words[row] for row in kept.tolist()], raw[kept] * scale)
 
 
 @lru_cache(maxsize=2)
@@ -149,13 +149,13 @@ def release(mechanism: Mechanism, vectors: Floats, seed: int) -> Floats:
     return mechanism.privatize(vectors, source, threads=1).astype(np.float64)
 
 
-def m1(words: Words, epsilon: float) -> Laplace:
+def m1(words: WordEmbeddings, epsilon: float) -> Laplace:
     """The paper's M1 (Feyisetan et al. 2020)."""
     return Laplace(epsilon=epsilon, max_norm=words.bound)
 
 
 def m2(
-    words: Words, epsilon: float, beta: float, *, seed: int = 0, sensitivity: Sensitivity = "width"
+    words: WordEmbeddings, epsilon: float, beta: float, *, seed: int = 0, sensitivity: Sensitivity = "width"
 ) -> Projection:
     """The paper's M2 (PRIVEMB), m from its formula; `seed` names the matrix."""
     return Projection(
@@ -163,7 +163,7 @@ def m2(
     )
 
 
-def same_promise(words: Words, epsilon: float) -> Gaussian:
+def same_promise(words: WordEmbeddings, epsilon: float) -> Gaussian:
     """Gaussian noise with M2's very promise and no condition.
 
     Its loss exceeds epsilon times the distance with chance delta at the largest distance there is, and with a

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from sfumato.learning import LearnSettings, learn
 from sfumato.mechanisms.base import one_blas_thread
-from sfumato_research.studies.base import Cell, Entry, Outcome, Setting, Table
-from sfumato_research.studies.scenes import SCENES
+from sfumato_research.studies.base import Cell, Entry, Setting, StudyOutcome, StudyTable
+from sfumato_research.studies.corpora import CORPORA
 
 MODELS = {"minilm": "all-MiniLM-L6-v2", "wordllama": "WordLlama"}
 
 
-def losses(setting: Setting) -> Outcome:
+def losses(setting: Setting) -> StudyOutcome:
     """Learn the default protector for each concept and encoder, and read off its losses."""
     rows: list[list[Entry]] = []
     for model in setting.pick(tuple(MODELS), ("wordllama",)):
-        for name in setting.pick(tuple(SCENES), ("location",)):
+        for name in setting.pick(tuple(CORPORA), ("location",)):
             setting.on_step(f"{name}, {MODELS[model]}: losses")
             rows.append(_row(name, model, setting))
     columns = ["texts", "encoder", "epsilon", "noise ratio", "median", "95 %", "worst", "worst in l2"]
@@ -24,17 +24,17 @@ def losses(setting: Setting) -> Outcome:
         "per unit of Mahalanobis distance. *Worst in l2*: per unit of Euclidean distance, in the direction "
         "with the least noise."
     )
-    return Outcome([Table("What one swapped term costs", columns, rows, note)])
+    return StudyOutcome([StudyTable("What one swapped term costs", columns, rows, note)])
 
 
 def _row(name: str, model: str, setting: Setting) -> list[Entry]:
-    scene = SCENES[name][0](setting.data)
+    corpus = CORPORA[name][0](setting.data)
     settings = LearnSettings(source="public", limit=setting.pick(2000, 200), seed=setting.seed)
     with one_blas_thread():
-        protector = learn(scene.texts, scene.concept, embedder=model, settings=settings)
+        protector = learn(corpus.texts, corpus.concept, embedder=model, settings=settings)
     lost, promise = protector.learned.loss_over_substitutions or {}, protector.guarantee
     return [
-        scene.name,
+        corpus.name,
         MODELS[model],
         Cell(promise.epsilon, form=".1f"),
         Cell(protector.mechanism.noise_ratio(protector.encoder.dim), form=".2f"),

@@ -5,38 +5,38 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sfumato.evaluation import Defence
-from sfumato.learning import LearnSettings, learn
 from sfumato.mechanisms.base import one_blas_thread
 from sfumato.metrics import Leakage
 from sfumato.protector import Protector
-from sfumato_research.studies.base import Cell, Entry, Finding, Outcome, Setting, Table
-from sfumato_research.studies.bench import Bench
-from sfumato_research.studies.scenes import SCENES
+from sfumato_research.sfumato.comparison import LIMIT, compare
+from sfumato_research.studies.base import Cell, Entry, Finding, Setting, StudyOutcome, StudyTable
+from sfumato_research.studies.comparison import Comparison
+from sfumato_research.studies.corpora import CORPORA
 
 NAMES = ("location", "disease", "person")
 
 
-def vectors_alone(setting: Setting) -> Outcome:
+def vectors_alone(setting: Setting) -> StudyOutcome:
     """Release plain vectors with a protector learned for texts, and with one learned for vectors."""
     tables, findings = [], []
     for name in setting.pick(NAMES, NAMES[:1]):
         with one_blas_thread():
-            bench = Bench.of(SCENES[name][0](setting.data), setting, "minilm")
+            on = compare(CORPORA[name][0](setting.data), setting, "minilm")
             found: list[Leakage] = []
             rows: list[list[Entry]] = []
-            for label, protector in _protectors(bench).items():
-                defence = Defence.from_protector(protector, name="protector", setting=label)
-                leaks = bench.leaks(defence)
+            for label, protector in _protectors(on).items():
+                defence = Defence.from_protector(protector, setting=label)
+                leaks = on.leakage(defence)
                 found.append(leaks)
                 rows.append(
                     [
                         label,
-                        Cell(protector.mechanism.noise_ratio(bench.embedder.dim), form=".2f"),
+                        Cell(protector.mechanism.noise_ratio(on.dim), form=".2f"),
                         Cell.between(leaks.released, leaks.intervals["released"]),
                         Cell.between(leaks.excess, leaks.interval, ".0%"),
                         *(
                             Cell.between(use.kept, use.interval, ".1%")
-                            for use in bench.keeps(defence).values()
+                            for use in on.utility(defence).values()
                         ),
                     ]
                 )
@@ -45,19 +45,16 @@ def vectors_alone(setting: Setting) -> Outcome:
             "noise ratio",
             "leakage",
             "excess",
-            *(f"{use} kept" for use in bench.measures),
+            *(f"{use} kept" for use in on.measures),
         ]
         note = f"Control {found[0].control:.3f}, floor {found[0].floor:.3f}; the token attack, as above."
-        tables.append(Table(f"{bench.scene.name}, all-MiniLM-L6-v2: vectors alone", columns, rows, note))
-        findings.append(_finding(bench.scene.name, *found))
-    return Outcome(tables, findings=findings)
+        tables.append(StudyTable(f"{on.corpus.name}, all-MiniLM-L6-v2: vectors alone", columns, rows, note))
+        findings.append(_finding(on.corpus.name, *found))
+    return StudyOutcome(tables, findings=findings)
 
 
-def _protectors(bench: Bench) -> dict[str, Protector]:
-    texts, concept = [bench.material.texts[row] for row in bench.own], bench.material.concept
-    settings = LearnSettings(source="public", limit=2000, seed=bench.setting.seed)
-    both = learn(texts, concept, embedder=bench.embedder, settings=settings)
-    light = learn(texts, concept, embedder=bench.embedder, settings=replace(settings, neutral=0))
+def _protectors(on: Comparison) -> dict[str, Protector]:
+    both, light = on.protector(limit=LIMIT), on.protector(limit=LIMIT, neutral=0)
     return {"learned for texts": replace(both, neutral=0), "learned for vectors (--neutral 0)": light}
 
 

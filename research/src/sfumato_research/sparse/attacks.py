@@ -5,54 +5,46 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from sfumato.concepts.concept import Concept
-from sfumato_research.sparse.data import rig, shortened
+from sfumato.trials.reading import AttackMethod, named
+from sfumato_research.sparse.data import comparison, shortened
 from sfumato_research.sparse.printed import ATTACKS, CATEGORIES, METHODS
 from sfumato_research.sparse.tradeoff import NAMES, defence, levels
-from sfumato_research.studies.base import Cell, Finding, Outcome, Setting, Table
+from sfumato_research.studies.base import Cell, Finding, Setting, StudyOutcome, StudyTable
+from sfumato_research.studies.comparison import Comparison
+from sfumato_research.studies.corpora import Corpus
 from sfumato_research.studies.data import encoder, rows
-from sfumato_research.studies.measured import effort
-from sfumato_research.studies.readers import Attacker, written
-from sfumato_research.studies.rig import Rig
+from sfumato_research.studies.measured import sizes
 
 PII = {"pii_presidio": "presidio", "pii_contextual": "contextual", "pii_ai4privacy_style": "pii"}
 MEDICAL = {"pii_medical_notes": ("notes", "text"), "mtsamples": ("mtsamples", "transcription")}
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _FEWEST_WORDS, _MOST_SENTENCES = 5, 12_000
-CATEGORY_SIZES = {"rows": 180, "others": 120, "gold": 120, "epochs": 15, "copies": 3, "seeds": 1, "draws": 2}
+CATEGORY_SIZES: dict[str, int] = {
+    "rows": 180, "pool": 300, "searches": 120, "epochs": 15, "copies": 3, "seeds": 1, "draws": 2,
+}  # fmt: skip
 READ = 40
 """Attacked texts that attacks which write texts read, in a full run."""
 CONTROL = 0.1
 """How far above the floor an attack must read clean vectors, or what it reads of others says nothing."""
 
 
-def attackers(on: Rig, setting: Setting) -> dict[str, Attacker]:
+def attackers(on: Comparison, setting: Setting) -> dict[str, AttackMethod]:
     """The three kinds of attack under the paper's names for them."""
-
-    def scratch(seed: int) -> Any:
-        from sfumato.attacks.decoder import Decoder
-
-        small = setting.pick({}, {"wordpieces": 2000, "width": 128, "longest": 24})
-        return Decoder(epochs=setting.pick(12.0, 0.3), device=setting.device, seed=seed, **small)
-
-    def ready(seed: int) -> Any:
-        from sfumato.attacks.minilm import ReadyMade
-
-        return ReadyMade(device=setting.device, seed=seed, likeliest=setting.pick(4, 1))
-
+    small = setting.pick({"epochs": 12.0}, {"epochs": 0.3, "wordpieces": 2000, "width": 128, "longest": 24})
+    ready = {"device": setting.device, "likeliest": setting.pick(4, 1)}
     return {
-        "Vec2Text": written("minilm", ready, needs_texts=False),
-        "GEIA": written("decoder", scratch),
-        "MLC": on.attacker,
+        "Vec2Text": named("minilm", on.split, **ready),
+        "GEIA": named("decoder", on.split, device=setting.device, **small),
+        "MLC": on.tokens,
     }
 
 
-def table2(setting: Setting) -> Outcome:
+def table2(setting: Setting) -> StudyOutcome:
     """Each attack on each mechanism, at the two strongest levels."""
-    whole = rig(setting, "sts12")
-    few = whole.narrowed(setting.pick(READ, 20))
+    whole = comparison(setting, "sts12")
+    few = whole.narrowed(setting.pick(READ, 20)).widened()
     ratios = levels(setting, setting.pick((5, 10), (10,)))
     lines: list[list[Cell | str]] = []
     lower: list[float] = []
@@ -78,7 +70,7 @@ def table2(setting: Setting) -> Outcome:
     columns = ["attack", "clean", "floor"]
     columns += [f"{NAMES[method]}, ε {epsilon}" for epsilon in ratios for method in METHODS]
     note = (
-        f"STS12. Attacks that write texts read {len(few.material.test)} of them. The decoder learns from "
+        f"STS12. Attacks that write texts read {len(few.split.test)} of them. The decoder learns from "
         "nothing, on the texts that are not attacked; the ready-made reader is told the noise ratio (to 1.3) "
         "and does not practise on releases, which the printed one does."
     )
@@ -93,7 +85,9 @@ def table2(setting: Setting) -> Outcome:
         less > len(lower) / 2,
         "" if less > len(lower) / 2 else "attacks that learn the noise read the axes it leaves alone",
     )
-    return Outcome([Table("leakage by attack", [*columns, "ours"], lines, note)], findings=[finding])
+    return StudyOutcome(
+        [StudyTable("leakage by attack", [*columns, "ours"], lines, note)], findings=[finding]
+    )
 
 
 def pii_texts(data: Path) -> list[str]:
@@ -114,7 +108,7 @@ def medical_texts(data: Path) -> list[str]:
     return list(dict.fromkeys(kept))[:_MOST_SENTENCES]
 
 
-def table3(setting: Setting) -> Outcome:
+def table3(setting: Setting) -> StudyOutcome:
     """Leakage of each category at the printed epsilon of 10."""
     ratio = levels(setting, (10,))[10]
     embedder = encoder(setting)
@@ -126,13 +120,8 @@ def table3(setting: Setting) -> Outcome:
     for source, category in wanted:
         setting.on_step(f"{source}, {category}")
         printed = [value / 100 for value in CATEGORIES[source, category]]
-        on = Rig(
-            sources[source],
-            Concept.named(category),
-            embedder,
-            effort(setting, **CATEGORY_SIZES),
-            seed=setting.seed,
-        )
+        corpus = Corpus(category, sources[source], Concept.named(category))
+        on = Comparison(corpus, embedder, sizes(setting, **CATEGORY_SIZES), seed=setting.seed)
         found = [on.measure(defence(on, method, ratio)) for method in METHODS]
         ours = on.measure(on.ours())
         gaps.append(found[2].leakage.released - found[0].leakage.released)
@@ -144,7 +133,7 @@ def table3(setting: Setting) -> Outcome:
                 Cell(ours.leakage.floor),
                 *(each.leaked(value) for each, value in zip(found, printed[1:], strict=True)),
                 ours.leaked(),
-                len(on.material.test),
+                len(on.split.test),
             ]
         )
     less = sum(gap < 0 for gap in gaps)
@@ -171,7 +160,7 @@ def table3(setting: Setting) -> Outcome:
         "contextual and the AI4Privacy-style sets, and sentences of clinical notes (MTSamples and notes made "
         "from them) where the paper has PII-300K and MIMIC-III."
     )
-    return Outcome([Table("leakage by category", columns, lines, note)], findings=findings)
+    return StudyOutcome([StudyTable("leakage by category", columns, lines, note)], findings=findings)
 
 
 def _less(gaps: list[float]) -> str:

@@ -26,7 +26,7 @@ from sfumato.records import make_records
 from sfumato.sensitivity import Mask
 from sfumato_research.sparse.printed import CASES, LATENCY, METHODS
 from sfumato_research.sparse.tradeoff import NAMES, levels
-from sfumato_research.studies.base import Cell, Finding, Outcome, Setting, Table
+from sfumato_research.studies.base import Cell, Finding, Setting, StudyOutcome, StudyTable
 from sfumato_research.studies.data import encoder
 
 DIM = 768
@@ -36,7 +36,7 @@ RECORDS, READ = 500, 30
 _SENTENCE_END = re.compile(r"[.!?]\s+")
 
 
-def table11(setting: Setting) -> Outcome:
+def table11(setting: Setting) -> StudyOutcome:
     """Time a release takes, in turns and on one thread, as a multiple of Laplace's."""
     rng = generator(setting.seed)
     vectors = rng.standard_normal((setting.pick(TIMED, 500), DIM)).astype(np.float32)
@@ -83,8 +83,8 @@ def table11(setting: Setting) -> Outcome:
         f"{len(vectors):,} vectors of {DIM} dimensions, processor time, median and quartiles of the ratio "
         "within a round; another machine than the paper's, so that only ratios compare."
     )
-    table = Table("time of a release", ("mechanism", "µs a vector", "times Laplace"), rows, note)
-    return Outcome([table], findings=findings)
+    table = StudyTable("time of a release", ("mechanism", "µs a vector", "times Laplace"), rows, note)
+    return StudyOutcome([table], findings=findings)
 
 
 def _in_turns(made: Mapping[str, Mechanism], vectors: Any, rounds: int) -> dict[str, Any]:
@@ -160,7 +160,7 @@ def _defences(notes: _Notes, ratio: float, keep: int, seed: int) -> dict[str, De
     }
 
 
-def table12(setting: Setting) -> Outcome:
+def table12(setting: Setting) -> StudyOutcome:
     """Notes written back by the ready-made reader: is the word there, and how much of the meaning?"""
     from sfumato.attacks.minilm import ReadyMade
 
@@ -207,7 +207,7 @@ def table12(setting: Setting) -> Outcome:
             "likeness",
             "the first, written back",
         )
-        tables.append(Table(f"protecting {label}", columns, rows, note))
+        tables.append(StudyTable(f"protecting {label}", columns, rows, note))
     printed_gap = min(CASES["sparse"][at] - max(CASES[name][at] for name in METHODS[:2]) for at in (0, 1))
     finding = Finding(
         "Table 12",
@@ -218,4 +218,4 @@ def table12(setting: Setting) -> Outcome:
         "" if all(gap > 0 for gap in closer) else
         "the reader is told the noise ratio only, and takes the noise to be alike in all directions",
     )  # fmt: skip
-    return Outcome(tables, findings=[finding])
+    return StudyOutcome(tables, findings=[finding])

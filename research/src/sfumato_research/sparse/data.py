@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -15,14 +14,17 @@ from sfumato.concepts.texts.swaps import TermSwap
 from sfumato.errors import InputError
 from sfumato.trials.utility import ScoredPairs, Searches
 from sfumato_research.studies.base import Setting
+from sfumato_research.studies.comparison import Comparison
+from sfumato_research.studies.corpora import Corpus
 from sfumato_research.studies.data import encoder, rows, searches, sts
-from sfumato_research.studies.rig import Gold, Rig, effort
+from sfumato_research.studies.measured import sizes
 
 LONGEST = 50
 """Words of a document that are embedded; the paper's texts have 3 to 15."""
 AT_LEAST = {"fiqa": 3}
 """Texts a term must stand in to be protected, else 5: what an attacker sees once he cannot learn."""
 _PAIRS = 5000
+Gold = ScoredPairs | Searches
 
 ENTITIES = (
     places.COUNTRIES,
@@ -33,16 +35,6 @@ ENTITIES = (
 )
 DISEASES = (medical.DISEASES,)
 CASED = places.CASED | organisations.CASED | medical.CASED
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Task:
-    """Different texts, what is protected in them, and what they are for."""
-
-    name: str
-    texts: list[str]
-    concept: Concept
-    gold: Gold
 
 
 def listed_concept(name: str, texts: Sequence[str], kinds: Sequence[Sequence[str]], at_least: int) -> Concept:
@@ -65,28 +57,31 @@ def listed_concept(name: str, texts: Sequence[str], kinds: Sequence[Sequence[str
     )
 
 
-def task(data: Path, name: str) -> Task:
+def corpus(data: Path, name: str) -> Corpus:
     """Load one of the sets."""
     texts, gold = _LOADERS[name](data)
     kinds = DISEASES if name == "scifact" else ENTITIES
     kind = "disease" if name == "scifact" else "entity"
-    return Task(name, texts, listed_concept(kind, texts, kinds, AT_LEAST.get(name, 5)), gold)
+    concept = listed_concept(kind, texts, kinds, AT_LEAST.get(name, 5))
+    if isinstance(gold, Searches):
+        return Corpus(name, texts, concept, searches=gold)
+    return Corpus(name, texts, concept, pairs=gold)
 
 
 SIZES: dict[str, dict[str, int]] = {
-    "main": {"rows": 800, "others": 800, "gold": 800, "epochs": 15, "copies": 3, "seeds": 2, "draws": 2},
-    "others": {"rows": 500, "others": 500, "gold": 500, "epochs": 15, "copies": 3, "seeds": 1, "draws": 2},
+    "main": {"rows": 800, "pool": 1600, "searches": 800, "epochs": 15, "copies": 3, "seeds": 2, "draws": 2},
+    "others": {"rows": 500, "pool": 1000, "searches": 500, "epochs": 15, "copies": 3, "seeds": 1, "draws": 2},
 }
 """Sizes of full runs: of STS12 and FIQA, which most tables use, and of everything else."""
 
 
 @lru_cache(maxsize=8)
-def rig(setting: Setting, name: str, model: str = "minilm") -> Rig:
-    """The rig of one set, kept while a study runs."""
-    found = task(setting.data, name)
-    sizes = effort(setting, **SIZES["main" if name in ("sts12", "fiqa") else "others"])
+def comparison(setting: Setting, name: str, model: str = "minilm") -> Comparison:
+    """The comparison on one set, kept while a study runs."""
+    found = corpus(setting.data, name)
+    suite = sizes(setting, **SIZES["main" if name in ("sts12", "fiqa") else "others"])
     setting.on_step(f"embedding {name}")
-    return Rig(found.texts, found.concept, encoder(setting, model), sizes, gold=found.gold, seed=setting.seed)
+    return Comparison(found, encoder(setting, model), suite, seed=setting.seed)
 
 
 def shortened(text: str) -> str:

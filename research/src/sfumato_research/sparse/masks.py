@@ -8,39 +8,39 @@ from sfumato.attacks.classifier import TokenClassifier
 from sfumato.concepts.texts.pairs import build_pairs
 from sfumato.sensitivity import Mask
 from sfumato.sensitivity.learned import LearnedMask, MaskSettings, Penalty
-from sfumato_research.sparse.data import rig
+from sfumato_research.sparse.data import comparison
 from sfumato_research.sparse.printed import LAMBDAS, METHODS, TRADE_OFF, WHITE_BOX
 from sfumato_research.sparse.tradeoff import NAMES, clearly_below, defence, levels, measured
-from sfumato_research.studies.base import Cell, Finding, Outcome, Setting, Table
+from sfumato_research.studies.base import Cell, Finding, Setting, StudyOutcome, StudyTable
+from sfumato_research.studies.comparison import Comparison
 from sfumato_research.studies.measured import Measured
-from sfumato_research.studies.rig import Rig
 from sfumato_research.whitebox import white_box_mask
 
 SETS = ("sts12", "fiqa")
 
 
-def white_box(on: Rig) -> Mask:
+def white_box(on: Comparison) -> Mask:
     """The dimensions that an attacker trained on clean vectors reads the concept from."""
-    material = on.material
-    texts = [material.texts[row] for row in material.learned]
-    vectors = material.clean[material.learned]
+    split = on.split
+    texts = [split.texts[row] for row in split.learned]
+    vectors = split.clean[split.learned]
     attack = TokenClassifier(
-        vocabulary=material.vocabulary,
+        vocabulary=split.vocabulary,
         embedder=on.embedder,
-        copies=on.effort.copies,
-        epochs=on.effort.epochs,
+        copies=on.suite.copies,
+        epochs=on.suite.epochs,
         seed=on.seed,
     )
     reader = attack.fit(texts, vectors)
-    return white_box_mask(reader, vectors, material.known, source="public", name=material.concept.name)
+    return white_box_mask(reader, vectors, split.known, source="public", name=split.concept.name)
 
 
-def table4(setting: Setting) -> Outcome:
+def table4(setting: Setting) -> StudyOutcome:
     """Laplace, SPARSE and SPARSE with integrated gradients of the attacker for its mask."""
     ratios = levels(setting, setting.pick((5, 10, 20), (10,)))
     tables, better, close = [], [], []
     for name in SETS[: setting.pick(2, 1)]:
-        on = rig(setting, name)
+        on = comparison(setting, name)
         mask = white_box(on)
         rows: list[list[Cell | str | int | None]] = []
         for epsilon, ratio in ratios.items():
@@ -60,7 +60,7 @@ def table4(setting: Setting) -> Outcome:
             close.append(_leak(found["sparse"]) - _leak(found["white box"]))
         columns = ("release", "printed ε", "leakage", "excess", "utility")
         note = "The mask is the mean absolute integrated gradient over the attacker's own texts."
-        tables.append(Table(name, columns, rows, note))
+        tables.append(StudyTable(name, columns, rows, note))
     mean, gap = sum(better) / len(better), sum(close) / len(close)
     cells = [(name, epsilon) for name in SETS for epsilon in WHITE_BOX[name]]
     won = [_printed_gap(*cell, "laplace") for cell in cells]
@@ -84,11 +84,11 @@ def table4(setting: Setting) -> Outcome:
             "" if abs(gap) <= 0.1 else "integrated gradients lie on all axes, a learned mask does not",
         ),
     ]  # fmt: skip
-    return Outcome(tables, findings=findings)
+    return StudyOutcome(tables, findings=findings)
 
 
 @lru_cache(maxsize=4)
-def _twins(on: Rig) -> tuple[object, object]:
+def _twins(on: Comparison) -> tuple[object, object]:
     sample = on.sample
     pairs = build_pairs(
         sample.texts, sample.concept, spans=sample.spans, kinds=("removal",), limit=4000, seed=on.seed
@@ -96,21 +96,21 @@ def _twins(on: Rig) -> tuple[object, object]:
     return sample.vectors[list(pairs.rows)], on.embedder.embed(pairs.minus)
 
 
-def learn_with(on: Rig, weight: float, penalty: Penalty = "sum") -> LearnedMask:
+def learn_with(on: Comparison, weight: float, penalty: Penalty = "sum") -> LearnedMask:
     """The mask at another lambda, with the penalty's sum over dimensions or their mean."""
     from sfumato.sensitivity.learner import MaskLearner
 
     settings = MaskSettings(penalty_weight=weight, penalty=penalty, seed=on.seed)
     plus, minus = _twins(on)
-    return MaskLearner(settings).fit(plus, minus, name=on.material.concept.name, source="public")
+    return MaskLearner(settings).fit(plus, minus, name=on.split.concept.name, source="public")
 
 
-def table10(setting: Setting) -> Outcome:
+def table10(setting: Setting) -> StudyOutcome:
     """Leakage and utility by lambda at printed epsilon 10, and the mean penalty as the paper prints it."""
     ratio = levels(setting, (10,))[10]
     tables, drops, printed = [], [], []
     for name in SETS[: setting.pick(2, 1)]:
-        on = rig(setting, name)
+        on = comparison(setting, name)
         rows: list[list[Cell | str]] = []
         leaks: dict[float, float] = {}
         for weight in list(LAMBDAS[name])[:: setting.pick(1, 2)]:
@@ -125,7 +125,9 @@ def table10(setting: Setting) -> Outcome:
             f"Noise ratio {ratio:.2f}, as at printed ε = 10. Sum or mean of the penalty over dimensions: the "
             "paper prints the mean. Where no gate is open, the noise is even, as Laplace's."
         )
-        tables.append(Table(name, ("λ, penalty", "gates open", "leakage", "excess", "utility"), rows, note))
+        tables.append(
+            StudyTable(name, ("λ, penalty", "gates open", "leakage", "excess", "utility"), rows, note)
+        )
     drop, drop_printed = sum(drops) / len(drops), sum(printed) / len(printed)
     finding = Finding(
         "Table 10",
@@ -136,11 +138,11 @@ def table10(setting: Setting) -> Outcome:
         "" if drop < -0.01 else
         "a larger λ leaves fewer gates open: the noise is on fewer axes, and the concept is on all of them",
     )  # fmt: skip
-    return Outcome(tables, findings=[finding])
+    return StudyOutcome(tables, findings=[finding])
 
 
 def _at_lambda(
-    setting: Setting, on: Rig, name: str, weight: float, ratio: float, penalty: Penalty = "sum"
+    setting: Setting, on: Comparison, name: str, weight: float, ratio: float, penalty: Penalty = "sum"
 ) -> tuple[float | None, list[Cell | str]]:
     """Leakage, unless no gate is open, and the row of a table."""
     setting.on_step(f"{name}, lambda {weight:g}, {penalty}")

@@ -11,7 +11,7 @@ EPSILONS = (5, 10, 20, 30, 40)
 
 
 @dataclass(frozen=True, slots=True)
-class Printed:
+class PrintedTradeOff:
     """Leakage, confidence and utility of each method by printed epsilon, and of clean vectors."""
 
     leakage: Mapping[int, tuple[float, ...]]
@@ -24,15 +24,15 @@ class Printed:
         return self.utility[epsilon][METHODS.index(method)] / self.clean[2]
 
 
-def _printed(rows: str, clean: tuple[float, float, float]) -> Printed:
+def _printed(rows: str, clean: tuple[float, float, float]) -> PrintedTradeOff:
     """Nine columns a line, one line an epsilon."""
     table = [[float(number) for number in line.split()] for line in rows.strip().splitlines()]
     parts = [{e: tuple(row[at : at + 3]) for e, row in zip(EPSILONS, table, strict=True)} for at in (0, 3, 6)]
-    return Printed(parts[0], parts[1], parts[2], clean)
+    return PrintedTradeOff(parts[0], parts[1], parts[2], clean)
 
 
 # Tables 1 (STS12, FIQA) and 7 (the others).
-TRADE_OFF: Mapping[str, Printed] = {
+TRADE_OFF: Mapping[str, PrintedTradeOff] = {
     "sts12": _printed(
         """7.36 7.42 4.34 6.70 6.80 6.41 29.28 29.31 34.12
         22.34 22.66 19.31 9.39 9.42 8.91 60.72 60.72 65.27

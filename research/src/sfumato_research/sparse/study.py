@@ -9,7 +9,7 @@ from sfumato_research.sparse.masks import table4, table10
 from sfumato_research.sparse.tradeoff import table1, table7
 from sfumato_research.sparse.variants import table8, table9
 from sfumato_research.sparse.words import SETS, figures, table5
-from sfumato_research.studies.base import Part, Study
+from sfumato_research.studies.base import Study, StudyPart
 
 _MAIN = (FOLDERS["sts12"], FOLDERS["fiqa"])
 
@@ -18,22 +18,22 @@ STUDY = Study(
     "concept-aware noise on learned dimensions",
     "Concept-aware privacy mechanisms for defending embedding inversion attacks (SPARSE)",
     (
-        Part("table1", "Table 1: privacy and utility on STS12 and FIQA", table1, _MAIN),
-        Part("table2", "Table 2: three attacks", table2, ("sts12",)),
-        Part("table3", "Table 3: categories of sensitive words", table3, ("sts12", *PII, *MEDICAL)),
-        Part("table4", "Table 4: masks that know the attacker", table4, _MAIN),
-        Part("table5", "Table 5: the protected word, words like it, and others", table5, SETS),
-        Part(
+        StudyPart("table1", "Table 1: privacy and utility on STS12 and FIQA", table1, _MAIN),
+        StudyPart("table2", "Table 2: three attacks", table2, ("sts12",)),
+        StudyPart("table3", "Table 3: categories of sensitive words", table3, ("sts12", *PII, *MEDICAL)),
+        StudyPart("table4", "Table 4: masks that know the attacker", table4, _MAIN),
+        StudyPart("table5", "Table 5: the protected word, words like it, and others", table5, SETS),
+        StudyPart(
             "table7",
             "Table 7: the same as Table 1 on STSB, STS14, Quora and SciFact",
             table7,
             ("sts12", *(FOLDERS[name] for name in ("stsb", "sts14", "quora", "scifact"))),
         ),
-        Part("table8", "Table 8: encoders", table8, ("sts12",)),
-        Part("table9", "Table 9: rewriting the text, and the rate R", table9, _MAIN),
-        Part("table10", "Table 10: the penalty's weight", table10, _MAIN),
-        Part("table11", "Table 11: time of a release", table11),
-        Part("table12", "Table 12: notes written back", table12, ("sts12",)),
-        Part("figures", "Figures 2 and 3: masks of words, and which dimensions react", figures, SETS),
+        StudyPart("table8", "Table 8: encoders", table8, ("sts12",)),
+        StudyPart("table9", "Table 9: rewriting the text, and the rate R", table9, _MAIN),
+        StudyPart("table10", "Table 10: the penalty's weight", table10, _MAIN),
+        StudyPart("table11", "Table 11: time of a release", table11),
+        StudyPart("table12", "Table 12: notes written back", table12, ("sts12",)),
+        StudyPart("figures", "Figures 2 and 3: masks of words, and which dimensions react", figures, SETS),
     ),
 )

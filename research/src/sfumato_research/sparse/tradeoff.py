@@ -11,11 +11,11 @@ import numpy as np
 from sfumato.evaluation import Defence
 from sfumato.evaluation.noise_baselines import LaplaceNoise, PurkayasthaNoise, SparseNoise, learn_mask
 from sfumato.sensitivity import Mask
-from sfumato_research.sparse.data import rig
-from sfumato_research.sparse.printed import METHODS, TRADE_OFF, Printed
-from sfumato_research.studies.base import Cell, Finding, Outcome, Setting, Table
+from sfumato_research.sparse.data import comparison
+from sfumato_research.sparse.printed import METHODS, TRADE_OFF, PrintedTradeOff
+from sfumato_research.studies.base import Cell, Finding, Setting, StudyOutcome, StudyTable
+from sfumato_research.studies.comparison import Comparison
 from sfumato_research.studies.measured import Measured
-from sfumato_research.studies.rig import Rig
 
 ANCHOR = 10
 """The printed epsilon whose Laplace utility on STS12 fixes the scale of the noise."""
@@ -29,11 +29,11 @@ def levels(setting: Setting, epsilons: Sequence[int], model: str = "minilm") -> 
     Laplace noise has a ratio of n/epsilon, so printed ones must be in inverse proportion to it, too. The one
     free constant is set so that Laplace noise keeps as much of STS12's correlation as printed at epsilon 10.
     """
-    found = rig(setting, "sts12", model).ratio_that_keeps(TRADE_OFF["sts12"].kept(ANCHOR))
+    found = comparison(setting, "sts12", model).ratio_that_keeps(TRADE_OFF["sts12"].kept(ANCHOR))
     return {epsilon: found * ANCHOR / epsilon for epsilon in epsilons}
 
 
-def defence(on: Rig, method: str, ratio: float, mask: Mask | None = None) -> Defence:
+def defence(on: Comparison, method: str, ratio: float, mask: Mask | None = None) -> Defence:
     """One of the three mechanisms at a noise ratio; SPARSE with its learned mask unless one is given."""
     if method == "sparse":
         made = SparseNoise(noise_ratios=(ratio,), mask=mask or learn_mask(on.sample)).fit(on.sample)
@@ -43,8 +43,8 @@ def defence(on: Rig, method: str, ratio: float, mask: Mask | None = None) -> Def
 
 
 @lru_cache(maxsize=64)
-def measured(on: Rig, method: str, ratio: float = 0.0) -> Measured:
-    """One defence on one rig; what an earlier part of the same run has measured is not measured again."""
+def measured(on: Comparison, method: str, ratio: float = 0.0) -> Measured:
+    """One defence on one set; what an earlier part of the same run has measured is not measured again."""
     return on.measure(on.ours() if method == "ours" else defence(on, method, ratio))
 
 
@@ -53,39 +53,39 @@ class Swept:
     """Everything measured on one set."""
 
     name: str
-    rig: Rig
+    on: Comparison
     ratios: Mapping[int, float]
     clean: Measured
     found: Mapping[tuple[int, str], Measured]
     ours: Measured
 
     @property
-    def printed(self) -> Printed:
+    def printed(self) -> PrintedTradeOff:
         """What the paper has for it."""
         return TRADE_OFF[self.name]
 
-    def table(self) -> Table:
+    def table(self) -> StudyTable:
         """One row for each method and level."""
         rows = [self._row("unprotected", None, self.clean, 0, None)]
         for epsilon in self.ratios:
             for at, method in enumerate(METHODS):
                 rows.append(self._row(NAMES[method], epsilon, self.found[epsilon, method], at, epsilon))
         rows.append(self._row("ours (default protector)", None, self.ours, None, None))
-        leakage, material = self.clean.leakage, self.rig.material
-        effort = self.rig.effort
+        leakage, split = self.clean.leakage, self.on.split
+        suite = self.on.suite
         metric = self.clean.utility.metric if self.clean.utility else "not measured"
         note = (
-            f"{len(material.learn):,} texts learned from, {leakage.rows:,} attacked "
+            f"{len(split.learn):,} texts learned from, {leakage.rows:,} attacked "
             f"({leakage.groups:,} groups); "
-            f"{len(material.concept.terms)} {material.concept.name} terms; control {leakage.control:.3f}, "
+            f"{len(split.concept.terms)} {split.concept.name} terms; control {leakage.control:.3f}, "
             f"floor {leakage.floor:.3f}, prior {leakage.prior:.3f}; utility is {metric}; attackers: "
-            f"{effort.seeds}, releases each reads: {effort.draws}. In round brackets: printed."
+            f"{suite.seeds}, releases each reads: {suite.draws}. In round brackets: printed."
         )
         columns = (
             "release", "printed ε", "noise ratio", "ε of the density",
             "leakage", "excess", "confidence", "utility", "kept",
         )  # fmt: skip
-        return Table(f"{self.name}", columns, rows, note)
+        return StudyTable(f"{self.name}", columns, rows, note)
 
     def _row(
         self, name: str, epsilon: int | None, found: Measured, at: int | None, level: int | None
@@ -117,7 +117,7 @@ class Swept:
 def sweep(setting: Setting, name: str, epsilons: Sequence[int]) -> Swept:
     """Measure the three mechanisms at every level, and the default protector."""
     ratios = levels(setting, epsilons)
-    on = rig(setting, name)
+    on = comparison(setting, name)
     found = {}
     for epsilon, ratio in ratios.items():
         for method in METHODS:
@@ -127,18 +127,20 @@ def sweep(setting: Setting, name: str, epsilons: Sequence[int]) -> Swept:
     return Swept(name, on, ratios, on.clean(), found, measured(on, "ours"))
 
 
-def table1(setting: Setting) -> Outcome:
+def table1(setting: Setting) -> StudyOutcome:
     """STS12 and FIQA."""
     epsilons = setting.pick((5, 10, 20, 40), (5, 10))
     swept = [sweep(setting, name, epsilons) for name in ("sts12", "fiqa")]
-    return Outcome([each.table() for each in swept], findings=[_law(swept[0]), *findings("Table 1", swept)])
+    return StudyOutcome(
+        [each.table() for each in swept], findings=[_law(swept[0]), *findings("Table 1", swept)]
+    )
 
 
-def table7(setting: Setting) -> Outcome:
+def table7(setting: Setting) -> StudyOutcome:
     """STSB, STS14, Quora, and SciFact in the place of NFCorpus."""
     epsilons = setting.pick((5, 10, 20), (10,))
     swept = [sweep(setting, name, epsilons) for name in ("stsb", "sts14", "quora", "scifact")]
-    return Outcome([each.table() for each in swept], findings=findings("Table 7", swept))
+    return StudyOutcome([each.table() for each in swept], findings=findings("Table 7", swept))
 
 
 def _law(swept: Swept) -> Finding:
@@ -147,7 +149,7 @@ def _law(swept: Swept) -> Finding:
     printed = {epsilon: swept.printed.kept(epsilon) for epsilon in others}
     ours = {epsilon: swept.found[epsilon, "laplace"].utility for epsilon in others}
     kept = {epsilon: (found.kept or 0.0) if found else 0.0 for epsilon, found in ours.items()}
-    density = swept.rig.dim / swept.ratios[ANCHOR]
+    density = swept.on.dim / swept.ratios[ANCHOR]
     return Finding(
         "Table 1",
         "printed ε is that of the density",

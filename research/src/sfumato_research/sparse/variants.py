@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from sfumato.evaluation.text_baselines import NearestTerm, RandomWord, Removal
 from sfumato.metrics import tradeoff_rate
-from sfumato_research.sparse.data import rig
+from sfumato_research.sparse.data import comparison
 from sfumato_research.sparse.printed import ENCODERS, METHODS, REWRITING, TRADE_OFF
 from sfumato_research.sparse.tradeoff import NAMES, levels, measured
-from sfumato_research.studies.base import Cell, Finding, Outcome, Setting, Table
+from sfumato_research.studies.base import Cell, Finding, Setting, StudyOutcome, StudyTable
 from sfumato_research.studies.measured import Measured
 
 HUB = (
@@ -28,12 +28,12 @@ def encoders() -> list[str]:
     return packaged + [name for name in HUB if isinstance(try_to_load_from_cache(name, "config.json"), str)]
 
 
-def table8(setting: Setting) -> Outcome:
+def table8(setting: Setting) -> StudyOutcome:
     """STS12 at printed epsilon 10, each encoder with noise that costs Laplace as much as printed."""
     rows: list[list[Cell | str]] = []
     gaps = []
     for model in encoders():
-        on = rig(setting, "sts12", model)
+        on = comparison(setting, "sts12", model)
         ratio = levels(setting, (10,), model)[10]
         found = {"unprotected": on.clean()}
         for method in METHODS:
@@ -60,15 +60,15 @@ def table8(setting: Setting) -> Outcome:
         "" if less > len(gaps) / 2 else "as in Table 1: the attacker reads the axes without noise",
     )
     columns = ("encoder and release", "noise ratio", "leakage", "excess", "utility", "kept")
-    return Outcome([Table("encoders, STS12", columns, rows)], findings=[finding])
+    return StudyOutcome([StudyTable("encoders, STS12", columns, rows)], findings=[finding])
 
 
-def table9(setting: Setting) -> Outcome:
+def table9(setting: Setting) -> StudyOutcome:
     """Leakage, utility and the rate R of rewritten texts, SPARSE at printed epsilon 20, and ours."""
     ratio = levels(setting, (20,))[20]
     tables, findings = [], []
     for name in ("sts12", "fiqa")[: setting.pick(2, 1)]:
-        on = rig(setting, name)
+        on = comparison(setting, name)
         clean = on.clean()
         found: dict[str, Measured] = {}
         kinds = {
@@ -111,9 +111,9 @@ def table9(setting: Setting) -> Outcome:
             f"Noise ratio {ratio:.2f}, as at printed ε = 20. Rewritten texts are attacked like any release; "
             "the paper assumes that they leak nothing, which the last column does, too."
         )
-        tables.append(Table(name, columns, rows, note))
+        tables.append(StudyTable(name, columns, rows, note))
         findings.append(_finding(name, clean, found, list(kinds)))
-    return Outcome(tables, findings=findings)
+    return StudyOutcome(tables, findings=findings)
 
 
 def _finding(name: str, clean: Measured, found: dict[str, Measured], texts: list[str]) -> Finding:

@@ -24,10 +24,10 @@ from sfumato.metrics.leakage import named, words
 from sfumato.randomness import generator
 from sfumato.sensitivity import Mask
 from sfumato_research.analysis import top_and_tail
-from sfumato_research.sparse.data import CASED, rig
+from sfumato_research.sparse.data import CASED, comparison
 from sfumato_research.sparse.printed import P_VALUE, SPILL, TOP_SENSITIVITY
 from sfumato_research.sparse.tradeoff import levels
-from sfumato_research.studies.base import Cell, Finding, Outcome, Picture, Setting, Table
+from sfumato_research.studies.base import Cell, Finding, Picture, Setting, StudyOutcome, StudyTable
 from sfumato_research.studies.data import encoder, sts
 from sfumato_research.studies.draw import Curve, curves
 from sfumato_research.studies.heat import heat_map
@@ -51,7 +51,7 @@ def _texts(data: Path) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Words:
+class CategoryWords:
     """Texts with the words of a category, and an attacker who looks for these and some others."""
 
     category: str
@@ -61,7 +61,7 @@ class Words:
     texts: list[str]
 
     @classmethod
-    def of(cls, setting: Setting, category: str) -> Words:
+    def of(cls, setting: Setting, category: str) -> CategoryWords:
         """The most frequent word of a category is the target."""
         everything = _texts(setting.data)
         terms = [term for term in CATEGORIES[category] if term not in CASED or category == "month"]
@@ -100,7 +100,7 @@ def learn_masks(pairs: Mapping[str, tuple[Any, Any]], seed: int) -> dict[str, Ma
 
 
 def leaked_by_kind(
-    chosen: Words, vectors: Any, mechanism: Mechanism | None, seed: int
+    chosen: CategoryWords, vectors: Any, mechanism: Mechanism | None, seed: int
 ) -> dict[str, tuple[float, float]]:
     """Words found and words there are, of each kind, among texts that the attacker did not learn from."""
     learn, test = split(near_duplicates(chosen.texts), 0.4, generator(seed))
@@ -120,7 +120,7 @@ def leaked_by_kind(
     return totals
 
 
-def table5(setting: Setting) -> Outcome:
+def table5(setting: Setting) -> StudyOutcome:
     """Leakage taken away from the word that is protected, from words like it and from other words."""
     ratio = levels(setting, (10,))[10]
     embedder = encoder(setting)
@@ -128,7 +128,7 @@ def table5(setting: Setting) -> Outcome:
     order, plain_order, runs = [], [], setting.pick(2, 1)
     for category in list(CATEGORIES)[: setting.pick(5, 2)]:
         setting.on_step(f"words, {category}")
-        chosen = Words.of(setting, category)
+        chosen = CategoryWords.of(setting, category)
         vectors = embedder.embed(chosen.texts)
         pair = twins(_texts(setting.data), chosen.target, embedder, setting.pick(300, 60))
         mask = learn_masks({chosen.target: pair}, setting.seed)[chosen.target]
@@ -176,11 +176,11 @@ def table5(setting: Setting) -> Outcome:
         if sum(order) > len(order) / 2
         else "a mask for one word is not where an adaptive attacker reads it",
     )
-    return Outcome([Table("words near the target", columns, rows, note)], findings=[finding])
+    return StudyOutcome([StudyTable("words near the target", columns, rows, note)], findings=[finding])
 
 
 def _pooled(
-    chosen: Words, vectors: Any, mechanism: Mechanism | None, seed: int, runs: int
+    chosen: CategoryWords, vectors: Any, mechanism: Mechanism | None, seed: int, runs: int
 ) -> dict[str, tuple[float, float]]:
     several = [leaked_by_kind(chosen, vectors, mechanism, seed + run) for run in range(runs)]
     return {kind: (sum(r[kind][0] for r in several), sum(r[kind][1] for r in several)) for kind in GROUPS}
@@ -198,7 +198,7 @@ SHOWN = {
 }
 
 
-def figures(setting: Setting) -> Outcome:
+def figures(setting: Setting) -> StudyOutcome:
     """Figure 2: masks of single words. Figure 3: sensitivity of the top and the tail of dimensions."""
     embedder = encoder(setting)
     shown = dict(list(SHOWN.items())[: setting.pick(4, 2)])
@@ -227,7 +227,7 @@ def figures(setting: Setting) -> Outcome:
         ),
         finding,
     ]
-    return Outcome(
+    return StudyOutcome(
         figures=[
             Picture("sparse-figure2.svg", picture, "Masks of single words", "Darker is more sensitive."),
             reacting,
@@ -250,10 +250,10 @@ def _reacting(setting: Setting) -> tuple[Picture, Finding]:
     """Ranked as the paper does, by what is then compared, and by a mask learned from other texts."""
     from sfumato.evaluation.noise_baselines import learn_mask
 
-    on = rig(setting, "sts12")
-    material = on.material
-    assert material.removed is not None
-    plus, minus = material.clean[material.attacked], material.removed[material.test]
+    on = comparison(setting, "sts12")
+    split = on.split
+    assert split.removed is not None
+    plus, minus = split.clean[split.attacked], split.removed[split.test]
     mask = learn_mask(on.sample)
     own, fair = top_and_tail(plus, minus), top_and_tail(plus, minus, mask=mask)
     lines = []

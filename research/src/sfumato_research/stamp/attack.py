@@ -15,7 +15,7 @@ from sfumato.text import Budgets, Rewriter, WordVectors, load_vocabulary
 from sfumato_research.stamp.rows import group_sizes, mean_cell, quiet_source, rewriter
 from sfumato_research.stamp.sets import Texts, classes, find_sensitive
 from sfumato_research.stamp.table import direction, said
-from sfumato_research.studies.base import Cell, Finding, Outcome, Picture, Setting, Table
+from sfumato_research.studies.base import Cell, Finding, Picture, Setting, StudyOutcome, StudyTable
 from sfumato_research.studies.data import rows
 from sfumato_research.studies.draw import Curve, curves
 from sfumato_research.text.attack import (
@@ -35,7 +35,7 @@ STAMP, LAPLACE, UNIFORM = "STAMP, polar", "STAMP, Laplace", "uniform, polar"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Attacker:
+class PriorKnowledge:
     """What an attacker knows before he sees a text: other texts of the same kind."""
 
     candidates: NDArray[np.int64]
@@ -46,7 +46,7 @@ class Attacker:
     @classmethod
     def learn(
         cls, vocabulary: WordVectors, public: Sequence[str], *, labelled: int, most: int, draws: int
-    ) -> Attacker:
+    ) -> PriorKnowledge:
         """Count sensitive words in the first `labelled` texts and neighbours in all of them."""
         found = find_sensitive(public[:labelled])
         known = [
@@ -72,7 +72,7 @@ class Attacker:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class SchemeLeakage:
     """One scheme at one budget of sensitive words."""
 
     scheme: str
@@ -84,13 +84,13 @@ class Row:
     utility: Cell
 
 
-def attack(setting: Setting) -> Outcome:
+def attack(setting: Setting) -> StudyOutcome:
     """Attack AG News at several budgets; its accuracy stands beside."""
     with one_blas_thread():
         texts = classes(setting, "ag_news")
         public = [row["text"] for row in rows(setting.data, "ag_news", "ag_news") if row["split"] == "train"]
         vocabulary = load_vocabulary("minilm")
-        attacker = Attacker.learn(
+        attacker = PriorKnowledge.learn(
             vocabulary,
             public[: setting.pick(8000, 1500)],
             labelled=setting.pick(1500, 200),
@@ -102,8 +102,8 @@ def attack(setting: Setting) -> Outcome:
 
 
 def attacked(
-    setting: Setting, texts: Texts, vocabulary: WordVectors, attacker: Attacker, levels: Sequence[float]
-) -> Outcome:
+    setting: Setting, texts: Texts, vocabulary: WordVectors, attacker: PriorKnowledge, levels: Sequence[float]
+) -> StudyOutcome:
     """The same on any texts and words."""
     polar = rewriter(vocabulary, keep_case=False)
     laplace = rewriter(vocabulary, keep_case=False, mechanism="laplace", decoder=polar.channel.decoder)
@@ -135,14 +135,14 @@ def attacked(
             )
     made["left out"] = _left_out(polar, texts)
     scores = texts.score(made)[texts.metric]
-    table = [Row(*each, mean_cell(scores[key], texts.groups)) for key, each in found.items()]
+    table = [SchemeLeakage(*each, mean_cell(scores[key], texts.groups)) for key, each in found.items()]
     clean, without = (mean_cell(scores[name], texts.groups) for name in ("clean", "left out"))
     apart = {
         key: mean_cell(scores[key] - scores["left out"], texts.groups, form="+.3f")
         for key, (_, _, _, leakage) in found.items()
         if (leakage.excess or 0.0) <= LITTLE
     }
-    return Outcome(
+    return StudyOutcome(
         [_table(table, clean, without, texts, attacker)],
         [_figure(table, texts)],
         [*_findings(table, clean), _blurred_or_not(apart)],
@@ -180,7 +180,9 @@ def _share(leakage: TokenLeakage, name: str) -> Cell:
     return Cell.between(getattr(leakage, name), leakage.intervals[name], ".1%")
 
 
-def _table(table: Sequence[Row], clean: Cell, without: Cell, texts: Texts, attacker: Attacker) -> Table:
+def _table(
+    table: Sequence[SchemeLeakage], clean: Cell, without: Cell, texts: Texts, attacker: PriorKnowledge
+) -> StudyTable:
     lines: list[Sequence[Cell | str | None]] = [["not private", *[None] * 7, clean]]
     lines.append(["sensitive spans left out, the rest as it was", *[None] * 7, without])
     for row in table:
@@ -213,10 +215,10 @@ def _table(table: Sequence[Row], clean: Cell, without: Cell, texts: Texts, attac
         "(control - base), the base being the better of floor and prior. STAMP gives other words 7 and 9 "
         "times the budget of sensitive ones, uniform gives all words the same mean."
     )
-    return Table("Sensitive words recovered, beside utility", columns, lines, note)
+    return StudyTable("Sensitive words recovered, beside utility", columns, lines, note)
 
 
-def _figure(table: Sequence[Row], texts: Texts) -> Picture:
+def _figure(table: Sequence[SchemeLeakage], texts: Texts) -> Picture:
     lines = []
     for scheme in (STAMP, LAPLACE, UNIFORM):
         own = [row for row in table if row.scheme == scheme]
@@ -234,7 +236,7 @@ def _figure(table: Sequence[Row], texts: Texts) -> Picture:
     return Picture("stamp-attack.svg", svg, title)
 
 
-def _findings(table: Sequence[Row], clean: Cell) -> list[Finding]:
+def _findings(table: Sequence[SchemeLeakage], clean: Cell) -> list[Finding]:
     stamp = [row for row in table if row.scheme == STAMP]
     kept = [
         (row.epsilon, (row.utility.value or 0.0) / (clean.value or 1.0), row.leakage.excess or 0.0)
@@ -265,7 +267,7 @@ def _findings(table: Sequence[Row], clean: Cell) -> list[Finding]:
     ]
 
 
-def _beside(mine: Row, theirs: Row) -> str:
+def _beside(mine: SchemeLeakage, theirs: SchemeLeakage) -> str:
     excess = [row.leakage.excess or 0.0 for row in (mine, theirs)]
     useful = [row.utility.value or 0.0 for row in (mine, theirs)]
     return (

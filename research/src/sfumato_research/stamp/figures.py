@@ -13,7 +13,7 @@ from sfumato.text import Budgets, Group, WordVectors
 from sfumato.text.importance import SWEEP
 from sfumato_research.stamp.rows import CODE, READINGS, mean_cell, pieces, quiet_source, rewriter, rewritten
 from sfumato_research.stamp.sets import Texts, classes, squad
-from sfumato_research.studies.base import Cell, Finding, Outcome, Picture, Setting, Table
+from sfumato_research.studies.base import Cell, Finding, Picture, Setting, StudyOutcome, StudyTable
 from sfumato_research.studies.data import encoder
 from sfumato_research.studies.draw import Curve, curves
 from sfumato_research.text.sweep import SweepRow, sweep
@@ -33,7 +33,7 @@ NESTED: Mapping[str, tuple[Group, ...]] = {
 }
 
 
-def threshold(setting: Setting) -> Outcome:
+def threshold(setting: Setting) -> StudyOutcome:
     """Figure 5 on contexts of SQuAD: the cosine between a text and its private form."""
     with one_blas_thread():
         return figure_five(setting, squad(setting))
@@ -41,7 +41,7 @@ def threshold(setting: Setting) -> Outcome:
 
 def figure_five(
     setting: Setting, texts: Texts, vocabulary: WordVectors | None = None, embedder: Embedder | None = None
-) -> Outcome:
+) -> StudyOutcome:
     """The same on any texts and words, compared by any encoder."""
     chosen = slice(setting.pick(30, 8))
     compared = embedder or encoder(setting)
@@ -87,8 +87,8 @@ def figure_five(
     ]
     title = "Figure 5: cosine of text and private text over the threshold"
     svg = curves(lines, title=title, x_label="threshold of importance", y_label="cosine")
-    table = Table("Threshold of importance", ["threshold", "important words", *heads], rows, note)
-    return Outcome([table], [Picture("stamp-threshold.svg", svg, title)], [_stable(found)])
+    table = StudyTable("Threshold of importance", ["threshold", "important words", *heads], rows, note)
+    return StudyOutcome([table], [Picture("stamp-threshold.svg", svg, title)], [_stable(found)])
 
 
 def _with_error(row: SweepRow) -> Cell:
@@ -113,19 +113,21 @@ def _stable(found: Mapping[int, Sequence[SweepRow]]) -> Finding:
     )
 
 
-def groups(setting: Setting) -> Outcome:
+def groups(setting: Setting) -> StudyOutcome:
     """Figure 6: the same budget for every blurred word, with one, two, three and all groups blurred."""
     with one_blas_thread():
         sets = {"squad": squad(setting), "agnews": classes(setting, "ag_news")}
         outcomes = [figure_six(setting, name, texts) for name, texts in sets.items()]
-    return Outcome(
+    return StudyOutcome(
         [table for each in outcomes for table in each.tables],
         [figure for each in outcomes for figure in each.figures],
         [finding for each in outcomes for finding in each.findings],
     )
 
 
-def figure_six(setting: Setting, name: str, texts: Texts, vocabulary: WordVectors | None = None) -> Outcome:
+def figure_six(
+    setting: Setting, name: str, texts: Texts, vocabulary: WordVectors | None = None
+) -> StudyOutcome:
     """One set's panel of the figure."""
     machine = rewriter(vocabulary or pieces())
     source = quiet_source(setting.seed)
@@ -154,7 +156,7 @@ def figure_six(setting: Setting, name: str, texts: Texts, vocabulary: WordVector
     ]
     title = f"Figure 6, {name}: {texts.metric} with more and more groups blurred"
     svg = curves(lines, title=title, x_label="kappa of every blurred word", y_label=texts.metric)
-    table = Table(
+    table = StudyTable(
         title,
         ["kappa", *NESTED, "not private"],
         rows,
@@ -162,7 +164,7 @@ def figure_six(setting: Setting, name: str, texts: Texts, vocabulary: WordVector
         "are as they were: budgets of a word are matched, those of a text are not.",
     )
     figure = Picture(f"stamp-groups-{name}.svg", svg, title)
-    return Outcome([table], [figure], [_nested(name, texts, scores, levels)])
+    return StudyOutcome([table], [figure], [_nested(name, texts, scores, levels)])
 
 
 def _nested(name: str, texts: Texts, scores: Mapping[str, np.ndarray], levels: Sequence[float]) -> Finding:

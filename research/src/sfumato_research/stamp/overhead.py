@@ -11,10 +11,10 @@ import numpy as np
 
 from sfumato.mechanisms.base import one_blas_thread
 from sfumato.randomness import generator
-from sfumato.text import Budgets, WordVectors
+from sfumato.text import Budgets, Rewriter, WordVectors
 from sfumato_research.stamp.rows import CODE, READINGS, pieces, rewriter
 from sfumato_research.stamp.sets import Spans, find_sensitive
-from sfumato_research.studies.base import Cell, Finding, Outcome, Setting, Table
+from sfumato_research.studies.base import Cell, Finding, Setting, StudyOutcome, StudyTable
 from sfumato_research.studies.data import rows
 
 # Section 5.4: 195 ms a token for polar, 192 for Laplace, 0.002 s to group a text of 180 tokens.
@@ -35,7 +35,7 @@ def _best(work: Callable[[], Any]) -> tuple[float, float]:
     return min(each[0] for each in found), min(each[1] for each in found)
 
 
-def overhead(setting: Setting) -> Outcome:
+def overhead(setting: Setting) -> StudyOutcome:
     """Time grouping, polar and Laplace on contexts of SQuAD, and both on a made-up vocabulary."""
     contexts = [row["context"] for row in rows(setting.data, "squad_dev", "contexts")]
     asked = {row["context_id"]: row["question"] for row in rows(setting.data, "squad_dev", "questions")}
@@ -47,49 +47,17 @@ def overhead(setting: Setting) -> Outcome:
 
 def timed(
     setting: Setting, texts: Sequence[str], tasks: Sequence[str], vocabulary: WordVectors | None = None
-) -> Outcome:
+) -> StudyOutcome:
     """The same on any texts and words."""
     words = vocabulary or pieces()
     finding = _best(lambda: find_sensitive(texts))
     spans = find_sensitive(texts)
     polar = rewriter(words)
     grouping = _best(lambda: list(polar.groups.group(texts, tasks, spans)))
-    table: list[list[Any]] = []
-    rates: dict[str, float] = {}
-    count = 0
-    for name, machine in {
-        "polar": polar,
-        "laplace": rewriter(words, mechanism="laplace", decoder=polar.channel.decoder),
-    }.items():
-        chosen = machine.with_budgets(Budgets.paper(1).scaled(READINGS[CODE]))
-
-        def work(one: Any = chosen) -> list[Any]:
-            return list(one.rewrite(texts, tasks=tasks, spans=spans, threads=1))
-
-        count = sum(part.draws for each in work() for part in each.promise.groups)
-        wall, own = _best(work)
-        rates[name] = own / count * 1000
-        printed = {"polar": PRINTED_POLAR, "laplace": PRINTED_LAPLACE}[name]
-        table.append(
-            [
-                f"rewrite, {name}",
-                f"{count:,}",
-                Cell(rates[name], form=".3f", printed=printed),
-                count / own,
-                count / wall,
-            ]
-        )
+    table, rates, count = _rewriting(words, polar, texts, tasks, spans)
     for name, (wall, own) in {"find what is sensitive": finding, "group by the task": grouping}.items():
-        printed_grouping = PRINTED_GROUPING / WORDS_A_TEXT if name.startswith("group") else None
-        table.append(
-            [
-                name,
-                f"{count:,}",
-                Cell(own / count * 1000, form=".3f", printed=printed_grouping),
-                count / own,
-                count / wall,
-            ]
-        )
+        printed = PRINTED_GROUPING / WORDS_A_TEXT if name.startswith("group") else None
+        table.append(_step(name, count, wall, own, printed))
     setting.on_step("overhead, made-up vocabulary")
     table += _made_up(setting)
     rounded: list[Sequence[Cell | str | float | int | None]] = [
@@ -110,8 +78,8 @@ def timed(
         "tokens a second on the wall",
     ]
     ratio = rates["polar"] / rates["laplace"]
-    return Outcome(
-        [Table("Time of each step", columns, rounded, note)],
+    return StudyOutcome(
+        [StudyTable("Time of each step", columns, rounded, note)],
         findings=[
             Finding(
                 "Section 5.4",
@@ -123,6 +91,41 @@ def timed(
             )
         ],
     )
+
+
+def _rewriting(
+    words: WordVectors, polar: Rewriter, texts: Sequence[str], tasks: Sequence[str], spans: Sequence[Spans]
+) -> tuple[list[list[Any]], dict[str, float], int]:
+    """Rows of both mechanisms, milliseconds a token of each, and how many tokens there are."""
+    table: list[list[Any]] = []
+    rates: dict[str, float] = {}
+    count = 0
+    for name, machine in {
+        "polar": polar,
+        "laplace": rewriter(words, mechanism="laplace", decoder=polar.channel.decoder),
+    }.items():
+        chosen = machine.with_budgets(Budgets.paper(1).scaled(READINGS[CODE]))
+
+        def work(one: Any = chosen) -> list[Any]:
+            return list(one.rewrite(texts, tasks=tasks, spans=spans, threads=1))
+
+        count = sum(part.draws for each in work() for part in each.promise.groups)
+        wall, own = _best(work)
+        rates[name] = own / count * 1000
+        printed = {"polar": PRINTED_POLAR, "laplace": PRINTED_LAPLACE}[name]
+        table.append(_step(f"rewrite, {name}", count, wall, own, printed))
+    return table, rates, count
+
+
+def _step(name: str, count: int, wall: float, own: float, printed: float | None = None) -> list[Any]:
+    """The row of one step that took so long for so many tokens."""
+    return [
+        name,
+        f"{count:,}",
+        Cell(own / count * 1000, form=".3f", printed=printed),
+        count / own,
+        count / wall,
+    ]
 
 
 def _made_up(setting: Setting) -> list[list[Any]]:
@@ -143,13 +146,5 @@ def _made_up(setting: Setting) -> list[list[Any]]:
         chosen.rewrite(texts, spans=spans, threads=2)
         wall, own = _best(lambda one=chosen: one.rewrite(texts, spans=spans, threads=2))  # type: ignore[misc]
         tokens = count * WORDS_A_TEXT
-        out.append(
-            [
-                f"rewrite, made-up words, {label}",
-                f"{tokens:,}",
-                Cell(own / tokens * 1000),
-                tokens / own,
-                tokens / wall,
-            ]
-        )
+        out.append(_step(f"rewrite, made-up words, {label}", tokens, wall, own))
     return out

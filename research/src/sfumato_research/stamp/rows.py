@@ -40,7 +40,7 @@ POLAR, LAPLACE, PUBLISHED, UNIFORM = "polar", "laplace", "published laplace", "u
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class Configuration:
     """One configuration: how budgets are read, which row of the table, what made the text."""
 
     reading: str
@@ -55,13 +55,13 @@ class Compared:
     texts: Texts
     counts: Mapping[Group, int]
     """Words of each group."""
-    spent: Mapping[Key, float]
+    spent: Mapping[Configuration, float]
     """Mean epsilon of a token."""
-    replaced: Mapping[Key, Mapping[Group, float]]
+    replaced: Mapping[Configuration, Mapping[Group, float]]
     clean: Mapping[str, Floats]
-    scores: Mapping[str, Mapping[Key, Floats]]
+    scores: Mapping[str, Mapping[Configuration, Floats]]
 
-    def cell(self, metric: str, key: Key | None, printed: float | None = None) -> Cell:
+    def cell(self, metric: str, key: Configuration | None, printed: float | None = None) -> Cell:
         """The mean of a metric with its interval; clean texts for None."""
         values = self.clean[metric] if key is None else self.scores[metric][key]
         return mean_cell(values, self.texts.groups, printed=printed)
@@ -71,7 +71,8 @@ class Compared:
         rows = sorted({key.row for key in self.spent if key.reading == reading})
         apart = np.mean(
             [
-                self.scores[metric][Key(reading, row, left)] - self.scores[metric][Key(reading, row, right)]
+                self.scores[metric][Configuration(reading, row, left)]
+                - self.scores[metric][Configuration(reading, row, right)]
                 for row in rows
             ],
             axis=0,
@@ -79,7 +80,7 @@ class Compared:
         chosen = np.ones(len(apart), bool) if inside is None else inside
         return mean_cell(apart[chosen], self.texts.groups[chosen], form="+.3f")
 
-    def difference(self, metric: str, left: Key, right: Key, inside: Any = None) -> Cell:
+    def difference(self, metric: str, left: Configuration, right: Configuration, inside: Any = None) -> Cell:
         """The mean of the difference, text by text."""
         apart = self.scores[metric][left] - self.scores[metric][right]
         chosen = np.ones(len(apart), bool) if inside is None else inside
@@ -163,9 +164,9 @@ def compare(setting: Setting, texts: Texts, name: str, vocabulary: WordVectors |
     }
     counts, tokens = group_sizes(polar, texts)
     source = quiet_source(setting.seed)
-    made: dict[Key, list[str]] = {}
-    spent: dict[Key, float] = {}
-    replaced: dict[Key, dict[Group, float]] = {}
+    made: dict[Configuration, list[str]] = {}
+    spent: dict[Configuration, float] = {}
+    replaced: dict[Configuration, dict[Group, float]] = {}
     for reading, factor in READINGS.items():
         for row, printed in enumerate(PAPER_ROWS, 1):
             if setting.quick and row % 2 == 0:
@@ -179,7 +180,7 @@ def compare(setting: Setting, texts: Texts, name: str, vocabulary: WordVectors |
                 mean = budgets.mean(tokens)
                 if scheme == UNIFORM:
                     budgets = Budgets.uniform(mean)
-                key = Key(reading, row, scheme)
+                key = Configuration(reading, row, scheme)
                 spent[key] = mean
                 made[key], replaced[key] = rewritten(machine, budgets, texts, source)
     setting.on_step(f"{name} scores")
@@ -187,8 +188,8 @@ def compare(setting: Setting, texts: Texts, name: str, vocabulary: WordVectors |
 
 
 def _scored(
-    texts: Texts, made: Mapping[Key, list[str]]
-) -> tuple[dict[str, Floats], dict[str, dict[Key, Floats]]]:
+    texts: Texts, made: Mapping[Configuration, list[str]]
+) -> tuple[dict[str, Floats], dict[str, dict[Configuration, Floats]]]:
     names = {str(number): key for number, key in enumerate(made)}
     by_name: Made = {"clean": texts.texts, **{name: made[key] for name, key in names.items()}}
     found = texts.score(by_name)

@@ -17,11 +17,11 @@ from sfumato_research.stamp.rows import (
     THRESHOLD,
     UNIFORM,
     Compared,
-    Key,
+    Configuration,
     compare,
 )
 from sfumato_research.stamp.sets import Texts
-from sfumato_research.studies.base import Cell, Finding, Outcome, Picture, Setting, Table
+from sfumato_research.studies.base import Cell, Finding, Picture, Setting, StudyOutcome, StudyTable
 from sfumato_research.studies.draw import Curve, curves
 
 Line = Sequence[Cell | str | float | int | None]
@@ -30,7 +30,7 @@ OTHERS = (Group.IMPORTANT, Group.OTHER)
 
 
 @dataclass(frozen=True, slots=True)
-class Printed:
+class PrintedColumns:
     """A set's columns of the paper's table 1."""
 
     polar: tuple[float, ...]
@@ -39,13 +39,15 @@ class Printed:
 
 
 PRINTED = {
-    "squad": Printed((0.393, 0.470, 0.587, 0.654, 0.833), (0.325, 0.334, 0.335, 0.341, 0.343), 0.839),
-    "yelp": Printed((0.360, 0.380, 0.480, 0.560, 0.560), (0.220, 0.140, 0.180, 0.200, 0.140), 0.580),
-    "agnews": Printed((0.540, 0.640, 0.680, 0.760, 0.800), (0.560, 0.580, 0.560, 0.520, 0.520), 0.920),
+    "squad": PrintedColumns((0.393, 0.470, 0.587, 0.654, 0.833), (0.325, 0.334, 0.335, 0.341, 0.343), 0.839),
+    "yelp": PrintedColumns((0.360, 0.380, 0.480, 0.560, 0.560), (0.220, 0.140, 0.180, 0.200, 0.140), 0.580),
+    "agnews": PrintedColumns((0.540, 0.640, 0.680, 0.760, 0.800), (0.560, 0.580, 0.560, 0.520, 0.520), 0.920),
 }
 
 
-def table_one(setting: Setting, name: str, texts: Texts, vocabulary: WordVectors | None = None) -> Outcome:
+def table_one(
+    setting: Setting, name: str, texts: Texts, vocabulary: WordVectors | None = None
+) -> StudyOutcome:
     """Run one set's columns of the table.
 
     Args:
@@ -61,14 +63,14 @@ def table_one(setting: Setting, name: str, texts: Texts, vocabulary: WordVectors
         tables.append(_exact(done))
     if texts.answer_inside is not None:
         tables.append(_split(done, metric, texts.answer_inside))
-    return Outcome(tables, [_figure(done, name, metric)], _findings(done, name, metric))
+    return StudyOutcome(tables, [_figure(done, name, metric)], _findings(done, name, metric))
 
 
 def _rows(done: Compared) -> list[tuple[str, int]]:
     return list(dict.fromkeys((key.reading, key.row) for key in done.spent))
 
 
-def _share(done: Compared, key: Key, groups: Iterable[Group]) -> Cell:
+def _share(done: Compared, key: Configuration, groups: Iterable[Group]) -> Cell:
     """Share of the words of some groups that were replaced."""
     chosen = list(groups)
     total = sum(done.counts[group] for group in chosen)
@@ -77,11 +79,13 @@ def _share(done: Compared, key: Key, groups: Iterable[Group]) -> Cell:
     return Cell(sum(done.replaced[key][group] * done.counts[group] for group in chosen) / total, form=".0%")
 
 
-def _main(done: Compared, metric: str, printed: Printed | None) -> Table:
+def _main(done: Compared, metric: str, printed: PrintedColumns | None) -> StudyTable:
     clean = done.cell(metric, None, None if printed is None else printed.clean)
     rows: list[Line] = [["not private", *[None] * 2, clean, *[None] * 8]]
     for reading, row in _rows(done):
-        polar, laplace, uniform = (Key(reading, row, scheme) for scheme in (POLAR, LAPLACE, UNIFORM))
+        polar, laplace, uniform = (
+            Configuration(reading, row, scheme) for scheme in (POLAR, LAPLACE, UNIFORM)
+        )
         beside = printed if reading == CODE else None
         known = reading == CODE
         rows.append(
@@ -94,7 +98,7 @@ def _main(done: Compared, metric: str, printed: Printed | None) -> Table:
                 done.difference(metric, polar, laplace),
                 done.cell(
                     metric,
-                    Key(reading, row, PUBLISHED),
+                    Configuration(reading, row, PUBLISHED),
                     None if beside is None else beside.laplace[row - 1],
                 )
                 if known
@@ -120,10 +124,10 @@ def _main(done: Compared, metric: str, printed: Printed | None) -> Table:
         "uniform",
         "others replaced, STAMP / uniform",
     ]
-    return Table(f"{metric.capitalize()} at the paper's budgets", columns, rows, _note(done))
+    return StudyTable(f"{metric.capitalize()} at the paper's budgets", columns, rows, _note(done))
 
 
-def _percent(done: Compared, key: Key) -> str:
+def _percent(done: Compared, key: Configuration) -> str:
     value = _share(done, key, OTHERS).value
     return "–" if value is None else f"{value:.0%}"
 
@@ -139,24 +143,27 @@ def _note(done: Compared) -> str:
     )
 
 
-def _exact(done: Compared) -> Table:
+def _exact(done: Compared) -> StudyTable:
     rows: list[Line] = [
         [
             reading,
             row,
-            *(done.cell("exact match", Key(reading, row, scheme)) for scheme in (POLAR, LAPLACE, UNIFORM)),
+            *(
+                done.cell("exact match", Configuration(reading, row, scheme))
+                for scheme in (POLAR, LAPLACE, UNIFORM)
+            ),
         ]
         for reading, row in _rows(done)
     ]
     columns = ["kappa", "row", "STAMP, polar", "STAMP, Laplace, same metric", "uniform, polar"]
     clean = done.cell("exact match", None)
-    return Table("Exact match", columns, rows, f"Not private: {clean.value:.3f}. The paper prints none.")
+    return StudyTable("Exact match", columns, rows, f"Not private: {clean.value:.3f}. The paper prints none.")
 
 
-def _split(done: Compared, metric: str, inside: np.ndarray) -> Table:
+def _split(done: Compared, metric: str, inside: np.ndarray) -> StudyTable:
     rows: list[Line] = []
     for reading, row in _rows(done):
-        pair = (Key(reading, row, POLAR), Key(reading, row, UNIFORM))
+        pair = (Configuration(reading, row, POLAR), Configuration(reading, row, UNIFORM))
         rows.append(
             [
                 reading,
@@ -171,7 +178,7 @@ def _split(done: Compared, metric: str, inside: np.ndarray) -> Table:
         f"answer sensitive ({int(inside.sum())})",
         f"answer not sensitive ({int((~inside).sum())})",
     ]
-    return Table(
+    return StudyTable(
         f"STAMP - uniform in {metric}, by where the answer stands",
         columns,
         rows,

@@ -6,7 +6,16 @@ from importlib import import_module
 from typing import cast
 
 from sfumato.errors import ParameterError
-from sfumato_research.studies.base import Cell, Finding, Outcome, Part, Picture, Setting, Study, Table
+from sfumato_research.studies.base import (
+    Cell,
+    Finding,
+    Picture,
+    Setting,
+    Study,
+    StudyOutcome,
+    StudyPart,
+    StudyTable,
+)
 
 STUDIES = ("sparse", "dppn", "privemb", "vec2text", "stamp", "sfumato")
 """In the order of the page; each is a folder beside this one whose `study` has a `STUDY`."""
@@ -22,12 +31,12 @@ def load_study(name: str) -> Study:
 __all__ = [
     "STUDIES",
     "Cell",
-    "Picture",
     "Finding",
-    "Outcome",
-    "Part",
+    "Picture",
     "Setting",
     "Study",
-    "Table",
+    "StudyOutcome",
+    "StudyPart",
+    "StudyTable",
     "load_study",
 ]

@@ -38,7 +38,7 @@ Entry = Cell | str | Number | None
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class StudyTable:
     """One table as we measure it."""
 
     title: str
@@ -74,10 +74,10 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class StudyOutcome:
     """What one part of a study found."""
 
-    tables: Sequence[Table] = ()
+    tables: Sequence[StudyTable] = ()
     figures: Sequence[Picture] = ()
     findings: Sequence[Finding] = ()
 
@@ -109,12 +109,12 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class StudyPart:
     """A table or a group of them that is run, kept and resumed as one."""
 
     name: str
     title: str
-    run: Callable[[Setting], Outcome]
+    run: Callable[[Setting], StudyOutcome]
     needs: Sequence[str] = ()
     """Folders of the data sets it reads."""
 
@@ -126,4 +126,4 @@ class Study:
     name: str
     title: str
     paper: str
-    parts: Sequence[Part]
+    parts: Sequence[StudyPart]

@@ -60,29 +60,10 @@ def curves(
         share = (min(max(value, y_span[0]), y_span[1]) - y_span[0]) / (y_span[1] - y_span[0])
         return HEIGHT - _BOTTOM - share * (HEIGHT - _TOP - _BOTTOM)
 
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
-        f'aria-label="{escape(title)}" font-family="system-ui, sans-serif" font-size="13">',
-        f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#fff"/>',
-        f'<text x="{_LEFT}" y="20" font-weight="600">{escape(title)}</text>',
-    ]
-    for tick in y_ticks:
-        parts.append(
-            f'<line x1="{_LEFT}" x2="{WIDTH - _RIGHT}" y1="{up(tick):.1f}" y2="{up(tick):.1f}" '
-            f'stroke="#ddd"/><text x="{_LEFT - 8}" y="{up(tick) + 4:.1f}" text-anchor="end">{tick:g}</text>'
-        )
-    for tick in x_ticks:
-        shown = 10**tick if x_log else tick
-        parts.append(
-            f'<text x="{across(shown):.1f}" y="{HEIGHT - _BOTTOM + 20}" '
-            f'text-anchor="middle">{shown:.3g}</text>'
-        )
-    middle = (_LEFT + WIDTH - _RIGHT) / 2
-    parts += [
-        f'<text x="{middle:.0f}" y="{HEIGHT - 12}" text-anchor="middle">{escape(x_label)}</text>',
-        f'<text x="16" y="{HEIGHT / 2:.0f}" text-anchor="middle" '
-        f'transform="rotate(-90 16 {HEIGHT / 2:.0f})">{escape(y_label)}</text>',
-    ]
+    shown = [10**tick if x_log else tick for tick in x_ticks]
+    parts = _frame(
+        title, x_label, y_label, {tick: across(tick) for tick in shown}, {t: up(t) for t in y_ticks}
+    )
     for number, line in enumerate(lines):
         parts += _curve(number, line, [across(v) for v in line.x], [up(v) for v in line.y])
         if line.low is not None and line.high is not None:
@@ -92,6 +73,34 @@ def curves(
                     f'stroke="{_colour(number)}" stroke-opacity="0.6"/>'
                 )
     return "".join([*parts, "</svg>\n"])
+
+
+def _frame(
+    title: str, x_label: str, y_label: str, across: dict[float, float], up: dict[float, float]
+) -> list[str]:
+    """The title, both axes and their ticks: which value stands where."""
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
+        f'aria-label="{escape(title)}" font-family="system-ui, sans-serif" font-size="13">',
+        f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#fff"/>',
+        f'<text x="{_LEFT}" y="20" font-weight="600">{escape(title)}</text>',
+    ]
+    for tick, place in up.items():
+        parts.append(
+            f'<line x1="{_LEFT}" x2="{WIDTH - _RIGHT}" y1="{place:.1f}" y2="{place:.1f}" '
+            f'stroke="#ddd"/><text x="{_LEFT - 8}" y="{place + 4:.1f}" text-anchor="end">{tick:g}</text>'
+        )
+    for tick, place in across.items():
+        parts.append(
+            f'<text x="{place:.1f}" y="{HEIGHT - _BOTTOM + 20}" text-anchor="middle">{tick:.3g}</text>'
+        )
+    middle = (_LEFT + WIDTH - _RIGHT) / 2
+    return [
+        *parts,
+        f'<text x="{middle:.0f}" y="{HEIGHT - 12}" text-anchor="middle">{escape(x_label)}</text>',
+        f'<text x="16" y="{HEIGHT / 2:.0f}" text-anchor="middle" '
+        f'transform="rotate(-90 16 {HEIGHT / 2:.0f})">{escape(y_label)}</text>',
+    ]
 
 
 def _curve(number: int, line: Curve, xs: list[float], ys: list[float]) -> list[str]:

@@ -16,14 +16,14 @@ from sfumato.blocks import thread_count
 from sfumato.errors import InputError, ParameterError
 from sfumato.files import write_atomic
 from sfumato.version import __version__
-from sfumato_research.studies.base import Part, Setting, Study
+from sfumato_research.studies.base import Setting, Study, StudyPart
 
-OnPart = Callable[[Part, str], object]
+OnPart = Callable[[StudyPart, str], object]
 """A part and what happens to it: running, done, or kept from an earlier run."""
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class StudyRun:
     """Where the results of a study are."""
 
     path: Path
@@ -39,7 +39,7 @@ def run_study(
     only: Collection[str] = (),
     again: bool = False,
     on_part: OnPart | None = None,
-) -> Done:
+) -> StudyRun:
     """Run the parts that are not there yet.
 
     Args:
@@ -65,10 +65,10 @@ def run_study(
         result = _kept(path, study, part.name, _run(part, setting, folder))
         ran.append(part.name)
         _tell(on_part, part, "done")
-    return Done(path, tuple(ran), tuple(kept))
+    return StudyRun(path, tuple(ran), tuple(kept))
 
 
-def check_data(study: Study, setting: Setting, only: Collection[str] = ()) -> list[Part]:
+def check_data(study: Study, setting: Setting, only: Collection[str] = ()) -> list[StudyPart]:
     """Return the chosen parts, or refuse: one is unknown, or data sets they read are missing."""
     chosen = _chosen(study, only)
     missing = sorted({need for part in chosen for need in part.needs if not (setting.data / need).is_dir()})
@@ -101,7 +101,7 @@ def read_result(path: Path) -> dict[str, Any]:
     return result
 
 
-def _chosen(study: Study, only: Collection[str]) -> list[Part]:
+def _chosen(study: Study, only: Collection[str]) -> list[StudyPart]:
     names = [part.name for part in study.parts]
     unknown = sorted(set(only) - set(names))
     if unknown:
@@ -111,7 +111,7 @@ def _chosen(study: Study, only: Collection[str]) -> list[Part]:
     return [part for part in study.parts if not only or part.name in only]
 
 
-def _run(part: Part, setting: Setting, folder: Path) -> dict[str, Any]:
+def _run(part: StudyPart, setting: Setting, folder: Path) -> dict[str, Any]:
     wall, processor = monotonic(), process_time()
     outcome = part.run(setting)
     for figure in outcome.figures:
@@ -137,6 +137,6 @@ def machine() -> dict[str, Any]:
     }
 
 
-def _tell(on_part: OnPart | None, part: Part, state: str) -> None:
+def _tell(on_part: OnPart | None, part: StudyPart, state: str) -> None:
     if on_part is not None:
         on_part(part, state)

@@ -16,7 +16,7 @@ from sfumato.blocks import thread_count
 from sfumato.errors import InputError, SfumatoError
 from sfumato.scale.processes import end_with_parent
 from sfumato_research.studies.base import Setting, Study, silent
-from sfumato_research.studies.running import Done, check_data, run_study
+from sfumato_research.studies.running import StudyRun, check_data, run_study
 
 OnEvent = Callable[[Study, str, int], object]
 """A study, what it does now, and how many parts it has ended since."""
@@ -31,7 +31,7 @@ def run_together(
     only: Collection[str] = (),
     again: bool = False,
     on_event: OnEvent = lambda study, step, ended: None,
-) -> Iterator[tuple[Study, Done]]:
+) -> Iterator[tuple[Study, StudyRun]]:
     """Run studies in `jobs` processes, those of most parts first; yield each as it is done.
 
     When one fails, those that run go on to their end, no other is begun, and then the error is raised.
@@ -62,7 +62,7 @@ def run_together(
                     continue
                 running.pop(pipe)
                 process.join()
-                if isinstance(told, Done):
+                if isinstance(told, StudyRun):
                     yield study, told
                 else:
                     failed = failed or told
@@ -74,10 +74,10 @@ def run_together(
         raise failed
 
 
-def _told(pipe: Any, study: Study, process: Any) -> tuple[str, int] | Done | SfumatoError:
+def _told(pipe: Any, study: Study, process: Any) -> tuple[str, int] | StudyRun | SfumatoError:
     """What a process says next: a step, that it is done, or why it failed."""
     try:
-        told: tuple[str, int] | Done | SfumatoError = pipe.recv()
+        told: tuple[str, int] | StudyRun | SfumatoError = pipe.recv()
     except EOFError:
         process.join()
         return SfumatoError(

@@ -29,7 +29,7 @@ _NUMBERS = "three four five six seven eight nine eleven twelve".split()
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class PassageQuestion:
     """A question, and its answer as it stands in the passage."""
 
     text: str
@@ -44,12 +44,12 @@ class Passage:
 
     title: str
     text: str
-    questions: tuple[Question, ...]
+    questions: tuple[PassageQuestion, ...]
     names: tuple[str, ...]
     """The invented names, which stand in no dictionary."""
 
 
-class _Writer:
+class _PassageWriter:
     """Fills one template and remembers what was put where."""
 
     def __init__(self, rng: np.random.Generator) -> None:
@@ -70,11 +70,11 @@ class _Writer:
         return str(int(self.rng.integers(200, 1900)))
 
     def passage(self, title: str, text: str, asked: list[tuple[str, str]]) -> Passage:
-        questions = tuple(Question(question, answer, text.index(answer)) for question, answer in asked)
+        questions = tuple(PassageQuestion(question, answer, text.index(answer)) for question, answer in asked)
         return Passage(title, text, questions, tuple(self.names))
 
 
-def _event(w: _Writer) -> Passage:
+def _event(w: _PassageWriter) -> Passage:
     war, ruler, enemy, field, town = w.name(), w.name(), w.name(), w.name(), w.name()
     year, months, cause = w.year(), w.pick(_NUMBERS), w.pick(_CAUSES)
     colour, metal = w.pick(_COLOURS), w.pick(_MATERIALS)
@@ -97,7 +97,7 @@ def _event(w: _Writer) -> Passage:
     )
 
 
-def _city(w: _Writer) -> Passage:
+def _city(w: _PassageWriter) -> Passage:
     city, river, founder, god = w.name(), w.name(), w.name(), w.name()
     year, gates, metal = w.year(), w.pick(_NUMBERS), w.pick(_MATERIALS)
     trade, goods = w.pick(_TRADES), w.pick(_GOODS)
@@ -120,7 +120,7 @@ def _city(w: _Writer) -> Passage:
     )
 
 
-def _species(w: _Writer) -> Passage:
+def _species(w: _PassageWriter) -> Passage:
     species, island, scholar = w.name(), w.name(), w.name()
     legs, colour, food = w.pick(_NUMBERS), w.pick(_COLOURS), w.pick(_FOODS)
     fear, habitat, year = w.pick(_FEARS), w.pick(_HABITATS), w.year()
@@ -146,4 +146,6 @@ def passages(count: int, *, seed: int = 0) -> list[Passage]:
     """Write `count` fictional passages with five questions each; the same seed writes the same ones."""
     rng = generator(seed)
     kinds = (_event, _city, _species)
-    return [kinds[row % len(kinds)](_Writer(rng)) for row in range(whole_number(count, "count", 1, 10**6))]
+    return [
+        kinds[row % len(kinds)](_PassageWriter(rng)) for row in range(whole_number(count, "count", 1, 10**6))
+    ]

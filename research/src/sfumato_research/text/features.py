@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,6 +103,23 @@ def candidates(context: str) -> Candidates:
 def describe(found: Candidates, question: str, rarity: Rarity) -> Floats:
     """Return `[n, SIZE]` features of every stretch, given a question."""
     names = [found.context[start:end] for start, end in found.words]
+    general = _general(found, names, question, rarity)
+    basic = _basic(found, names)
+    table = np.zeros((len(found.start), SIZE))
+    table[:, :_GENERAL] = np.stack([np.asarray(column, np.float64) for column in general], axis=1)
+    at = _GENERAL + _BASIC * _kind(question)
+    table[:, at : at + _BASIC] = np.stack([np.asarray(column, np.float64) for column in basic], axis=1)
+    return table
+
+
+def _inside(found: Candidates, values: Floats) -> Floats:
+    """The sum of a value over the words of every stretch."""
+    sums = np.concatenate([[0.0], np.cumsum(values)])
+    return np.asarray(sums[found.end] - sums[found.start])
+
+
+def _general(found: Candidates, names: list[str], question: str, rarity: Rarity) -> list[Any]:
+    """Where a stretch stands, beside words of the question and marks."""
     stems = [stem(name) for name in names]
     asked = {stem(question[start:end]) for start, end in find_words(question)}
     weights = {word: rarity.of_word(word) for word in asked}
@@ -111,10 +129,6 @@ def describe(found: Candidates, question: str, rarity: Rarity) -> Floats:
     ]
     stops = np.array([0] + [int(bool(re.search(r"[.!?]", gap))) for gap in gaps])
     marks = np.array([0] + [int(bool(re.search(r"[^\s]", gap))) for gap in gaps])
-    caps = np.array([float(name[:1].isupper()) for name in names])
-    digits = np.array([float(any(letter.isdigit() for letter in name)) for name in names])
-    years = np.array([float(len(name) == 4 and name.isdigit()) for name in names])
-    counted = np.array([float(name.lower() in _NUMBER_WORDS) for name in names])
     dull = np.array([float(name.lower() in FUNCTION_WORDS) for name in names])
     start, end = found.start, found.end
     total = sum(weights.values()) or 1.0
@@ -123,46 +137,46 @@ def describe(found: Candidates, question: str, rarity: Rarity) -> Floats:
     left, right = _nearness(match), _nearness(match[::-1])[::-1]
     length = end - start
 
-    def inside(values: Floats) -> Floats:
-        sums = np.concatenate([[0.0], np.cumsum(values)])
-        return np.asarray(sums[end] - sums[start])
-
-    crossed = inside(marks.astype(float)) - marks[start]
+    crossed = _inside(found, marks.astype(float)) - marks[start]
     general = [
         covered[start],
         covered[start] == covered.max(),
         left[start] / total,
         right[end - 1] / total,
         np.maximum(left[start], right[end - 1]) / total,
-        inside(match) / total,
-        inside(match) > 0,
+        _inside(found, match) / total,
+        _inside(found, match) > 0,
         crossed > 0,
-        inside(stops.astype(float)) - stops[start] > 0,
+        _inside(found, stops.astype(float)) - stops[start] > 0,
         dull[start],
         dull[end - 1],
         marks[start],
         np.append(marks, 1)[end],
-        inside(dull) / length,
+        _inside(found, dull) / length,
         *(length == size for size in range(1, LONGEST + 1)),
     ]
     ahead = np.array([""] + [name.lower() for name in names[:-1]])[start]
-    general += [ahead == word for word in _BEFORE]
-    basic = [
+    return [*general, *(ahead == word for word in _BEFORE)]
+
+
+def _basic(found: Candidates, names: list[str]) -> list[Any]:
+    """What a stretch is made of: capitals, digits, numbers in words."""
+    caps = np.array([float(name[:1].isupper()) for name in names])
+    digits = np.array([float(any(letter.isdigit() for letter in name)) for name in names])
+    years = np.array([float(len(name) == 4 and name.isdigit()) for name in names])
+    counted = np.array([float(name.lower() in _NUMBER_WORDS) for name in names])
+    start, end = found.start, found.end
+    return [
         np.ones(len(start)),
-        inside(caps) / length,
+        _inside(found, caps) / (end - start),
         caps[start] * caps[end - 1],
-        inside(caps) == 0,
-        inside(digits) > 0,
-        inside(years) > 0,
-        inside(counted) > 0,
-        length == 1,
-        length >= 4,
+        _inside(found, caps) == 0,
+        _inside(found, digits) > 0,
+        _inside(found, years) > 0,
+        _inside(found, counted) > 0,
+        end - start == 1,
+        end - start >= 4,
     ]
-    table = np.zeros((len(start), SIZE))
-    table[:, :_GENERAL] = np.stack([np.asarray(column, np.float64) for column in general], axis=1)
-    at = _GENERAL + _BASIC * _kind(question)
-    table[:, at : at + _BASIC] = np.stack([np.asarray(column, np.float64) for column in basic], axis=1)
-    return table
 
 
 def _kind(question: str) -> int:

@@ -16,10 +16,10 @@ from sfumato.metrics.intervals import mean_interval
 from sfumato.metrics.leakage import count_leaked
 from sfumato.metrics.similarity import correlation
 from sfumato.randomness import generator
-from sfumato_research.studies.base import Cell, Entry, Finding, Outcome, Picture, Setting, Table
+from sfumato_research.studies.base import Cell, Entry, Finding, Picture, Setting, StudyOutcome, StudyTable
 from sfumato_research.studies.data import rows, searches
 from sfumato_research.studies.draw import Curve, curves
-from sfumato_research.vec2text.texts import LONGEST, Readers, figures, held_back, noisy, shortened
+from sfumato_research.vec2text.texts import LONGEST, ReadyMadeReaders, figures, held_back, noisy, shortened
 
 GREEDY = Search(steps=0, beam=1, first=1)
 SETS = (
@@ -39,9 +39,9 @@ _NAME = re.compile(r"Patient Name: (?:Dr\. |Mr\. |Mrs\. |Ms\. |Miss )?([A-Z][a-z
 _SENTENCE = "there's no reverse on a motorcycle, as my friend found out quite dramatically the other day"
 
 
-def other_sets(setting: Setting) -> Outcome:
+def other_sets(setting: Setting) -> StudyOutcome:
     """Sets the reader was not made for, cut at 32 wordpieces, the shortest first."""
-    readers = Readers(setting)
+    readers = ReadyMadeReaders(setting)
     few = setting.pick(60 if setting.device == "cpu" else 500, 8)
     found: list[tuple[float, list[Entry], float, str]] = []
     for folder, name, column in SETS:
@@ -57,9 +57,9 @@ def other_sets(setting: Setting) -> Outcome:
     f1 = {folder: 100 * value for _, _, value, folder in found}
     sizes, values = [each[0] for each in found], [each[2] for each in found]
     slope = correlation(np.array(sizes), np.array(values))
-    return Outcome(
+    return StudyOutcome(
         [
-            Table(
+            StudyTable(
                 "Other sets, at most 32 wordpieces, one text written and no search",
                 ["set", "words", "vectors", "BLEU", "token F1", "exact %", "cosine"],
                 [row for _, row, _, _ in found],
@@ -84,9 +84,9 @@ def _some(data: Path, folder: str, name: str, column: str, few: int, seed: int) 
     return [text for text in shortened([texts[at] for at in order[:few]]) if text]
 
 
-def names(setting: Setting) -> Outcome:
+def names(setting: Setting) -> StudyOutcome:
     """Which names of patients stand in what the reader writes of their notes' first 32 wordpieces."""
-    readers = Readers(setting)
+    readers = ReadyMadeReaders(setting)
     full = [row["text"] for row in rows(setting.data, "pii_medical_notes", "notes")]
     known = [(text, match) for text in full if (match := _NAME.search(text))]
     known = known[: setting.pick(60 if setting.device == "cpu" else 500, 10)]
@@ -101,9 +101,9 @@ def names(setting: Setting) -> Outcome:
         cells, shares[label] = _shares(hits)
         table.append([label, len(texts), *cells, *figures(readers.score(texts, found))])
     best = shares[table[-1][0]]  # type: ignore[index]
-    return Outcome(
+    return StudyOutcome(
         [
-            Table(
+            StudyTable(
                 "Names in medical notes that begin with the patient's, cut at 32 wordpieces",
                 [
                     "search",
@@ -148,9 +148,9 @@ def _shares(hits: np.ndarray) -> tuple[list[Entry], dict[str, float]]:
     return cells, dict(zip(("first", "last", "full"), values, strict=True))
 
 
-def initialisations(setting: Setting) -> Outcome:
+def initialisations(setting: Setting) -> StudyOutcome:
     """Twenty steps of correction from other first hypotheses."""
-    readers = Readers(setting)
+    readers = ReadyMadeReaders(setting)
     texts = held_back(setting.data, setting.pick(16 if setting.device == "cpu" else 500, 6))
     reader = readers.loaded
     pieces, steps = reader.pieces, setting.pick(20, 2)
@@ -177,9 +177,9 @@ def initialisations(setting: Setting) -> Outcome:
         table.append([label, len(texts), *figures(scored, theirs)])
         f1[label] = 100 * float(scored.token_f1.mean())
     worst = min(f1.values()) / f1["its own hypothesis"]
-    return Outcome(
+    return StudyOutcome(
         [
-            Table(
+            StudyTable(
                 f"{steps} steps of correction from other first hypotheses (in brackets: Table 5)",
                 ["first hypothesis", "vectors", "BLEU", "token F1", "exact %", "cosine"],
                 table,
@@ -200,9 +200,9 @@ def initialisations(setting: Setting) -> Outcome:
     )
 
 
-def noise(setting: Setting) -> Outcome:
+def noise(setting: Setting) -> StudyOutcome:
     """Gaussian noise in every coordinate: what it does to search and to a reader that knows, or does not."""
-    readers = Readers(setting)
+    readers = ReadyMadeReaders(setting)
     texts = held_back(setting.data, setting.pick(80 if setting.device == "cpu" else 1000, 8))
     clean = readers.vectors(texts)
     found = searches(setting.data, "retrieval_fiqa_mini")
@@ -236,7 +236,20 @@ def noise(setting: Setting) -> Outcome:
             row += [*figures(scored, (theirs if told == 0.0 else None, None, None, None))[:2]]
         kept[scale] = use.kept or 0.0
         table.append(row)
-    drops = bleu[0.01] < max(bleu.values()) / 2
+    columns = [
+        "lambda", "noise ratio", "nDCG@10", "kept", "BLEU, not told", "F1, not told", "BLEU, told", "F1, told"
+    ]  # fmt: skip
+    note = (
+        "Search on fiqa_mini at 32 wordpieces. The paper's vectors have 768 dimensions, ours 384, so "
+        "the same lambda is 0.71 times their noise."
+    )
+    title = "Gaussian noise in every coordinate, one text written and no search (in brackets: Table 7)"
+    return StudyOutcome(
+        [StudyTable(title, columns, table, note)], [_noise_picture(bleu, kept)], [_noise_finding(bleu, kept)]
+    )
+
+
+def _noise_picture(bleu: dict[float, float], kept: dict[float, float]) -> Picture:
     lines = [
         Curve("search kept", list(kept), list(kept.values())),
         Curve("BLEU kept", list(bleu), [value / max(max(bleu.values()), 1e-9) for value in bleu.values()]),
@@ -245,28 +258,16 @@ def noise(setting: Setting) -> Outcome:
     drawn = curves(
         positive, title="Noise: search and reading", x_label="noise", y_label="share kept", x_log=True
     )
-    return Outcome(
-        [
-            Table(
-                "Gaussian noise in every coordinate, one text written and no search (in brackets: Table 7)",
-                [
-                    "lambda", "noise ratio", "nDCG@10", "kept", "BLEU, not told", "F1, not told",
-                    "BLEU, told", "F1, told",
-                ],
-                table,
-                "Search on fiqa_mini at 32 wordpieces. The paper's vectors have 768 dimensions, ours 384, so "
-                "the same lambda is 0.71 times their noise.",
-            )
-        ],
-        [Picture("vec2text-noise.svg", drawn, "Noise against search and reading")],
-        [
-            Finding(
-                "Table 7",
-                "a noise of 0.01 in every coordinate stops the reader and spares search",
-                "BLEU 80.4 to 10.3, nDCG 98 % kept",
-                f"BLEU {max(bleu.values()):.1f} to {bleu[0.01]:.1f}, nDCG {kept[0.01]:.0%} kept",
-                drops and kept[0.01] > 0.9,
-                "" if drops else "ours was taught noisy vectors; the paper's reader was not, and it says so",
-            )
-        ],
-    )  # fmt: skip
+    return Picture("vec2text-noise.svg", drawn, "Noise against search and reading")
+
+
+def _noise_finding(bleu: dict[float, float], kept: dict[float, float]) -> Finding:
+    drops = bleu[0.01] < max(bleu.values()) / 2
+    return Finding(
+        "Table 7",
+        "a noise of 0.01 in every coordinate stops the reader and spares search",
+        "BLEU 80.4 to 10.3, nDCG 98 % kept",
+        f"BLEU {max(bleu.values()):.1f} to {bleu[0.01]:.1f}, nDCG {kept[0.01]:.0%} kept",
+        drops and kept[0.01] > 0.9,
+        "" if drops else "ours was taught noisy vectors; the paper's reader was not, and it says so",
+    )

@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from time import monotonic, process_time
 
 from sfumato.attacks.classifier import TokenClassifier, best_of
 from sfumato.attacks.decoder import Decoder
 from sfumato.attacks.minilm import ReadyMade
-from sfumato.concepts import build_pairs
+from sfumato.concepts import Concept, build_pairs
 from sfumato.mechanisms import Gaussian
 from sfumato.metrics import Hits, count_leaked
 from sfumato.metrics.intervals import ratio_interval
-from sfumato_research.studies.base import Cell, Entry, Finding, Outcome, Setting, Table
+from sfumato_research.studies.base import Cell, Entry, Finding, Setting, StudyOutcome, StudyTable
+from sfumato_research.studies.corpora import places_in_sts
 from sfumato_research.studies.data import encoder, rows
-from sfumato_research.studies.scenes import places_in_sts
 from sfumato_research.vec2text.more import GREEDY
-from sfumato_research.vec2text.texts import Readers, figures, held_back, noisy, shortened
+from sfumato_research.vec2text.texts import ReadyMadeReaders, figures, held_back, noisy, shortened
 
 RATIO = 0.7
 
 
-def adapted(setting: Setting) -> Outcome:
+def adapted(setting: Setting) -> StudyOutcome:
     """Noise of ratio 0.7: a reader that does not know, one that is told and, on a GPU, one that practises."""
-    readers = Readers(setting)
+    readers = ReadyMadeReaders(setting)
     gpu = setting.device != "cpu"
     texts = held_back(setting.data, setting.pick(1000 if gpu else 100, 8))
     clean = readers.vectors(texts)
@@ -43,9 +44,9 @@ def adapted(setting: Setting) -> Outcome:
     scored = {label: readers.score(texts, written) for label, written in found.items()}
     f1 = {label: 100 * float(each.token_f1.mean()) for label, each in scored.items()}
     table: list[list[Entry]] = [[label, len(texts), *figures(each)] for label, each in scored.items()]
-    return Outcome(
+    return StudyOutcome(
         [
-            Table(
+            StudyTable(
                 f"Gaussian noise of ratio {RATIO}, one text written and no search",
                 ["reader", "vectors", "BLEU", "token F1", "exact %", "cosine"],
                 table,
@@ -75,81 +76,88 @@ def _own_sentences(setting: Setting, count: int) -> list[str]:
     return [text for text in shortened(found) if text and text not in tested][:count]
 
 
-def from_scratch(setting: Setting) -> Outcome:
+def from_scratch(setting: Setting) -> StudyOutcome:
     """A decoder trained from nothing on 20,000 sentences, beside the token classifier and the ready-made."""
-    scene = places_in_sts(setting.data)
+    own = _own_places(setting)
     embedder = encoder(setting)
-    copies = setting.pick(8, 1)
-    pairs = build_pairs(
-        scene.texts, scene.concept, kinds=("removal", "substitution"), copies=copies, test_share=0.4, seed=1,
-        limit=setting.pick(4000, 200),
-    )  # fmt: skip
-    tested = [pairs.rows[position] for position in pairs.test][: setting.pick(1000, 40)]
-    attacked, truth = (
-        [scene.texts[row] for row in tested],
-        [pairs.terms[at] for at in pairs.test][: len(tested)],
-    )
-    held = {pairs.rows[position] for position in pairs.test}
-    made = [pairs.substitutes[at + copy * len(pairs)] for copy in range(copies) for at in pairs.train]
-    own = [text for row, text in enumerate(scene.texts) if row not in held]
-    texts = [*own[: setting.pick(len(own), 300)], *made][: setting.pick(20_000, 500)]
     setting.on_step("embedding")
-    vectors, unseen = embedder.embed(texts), embedder.embed(attacked)
+    vectors, unseen = embedder.embed(own.texts), embedder.embed(own.attacked)
     setting.on_step("the decoder")
     wall, processor = monotonic(), process_time()
-    decoder = Decoder(seed=setting.seed, epochs=setting.pick(4.0, 1.0)).fit(texts, vectors)
+    decoder = Decoder(seed=setting.seed, epochs=setting.pick(4.0, 1.0)).fit(own.texts, vectors)
     took = monotonic() - wall, process_time() - processor
     setting.on_step("the token classifier")
     started = monotonic(), process_time()
     classifier = best_of(
-        TokenClassifier(vocabulary=scene.concept, epochs=setting.pick(40, 5), seed=setting.seed),
-        texts,
+        TokenClassifier(vocabulary=own.concept, epochs=setting.pick(40, 5), seed=setting.seed),
+        own.texts,
         vectors,
     )
     spent = monotonic() - started[0], process_time() - started[1]
     setting.on_step("reading")
-    readers = Readers(setting)
+    readers = ReadyMadeReaders(setting)
     written = {
         "decoder, trained from nothing": [str(row) for row in decoder.recover(unseen).rows],
         "ready-made reader": readers.read(unseen, GREEDY),
     }
-    hits = {"token classifier": count_leaked(truth, classifier.recover(unseen).rows)}
-    hits |= {label: count_leaked(truth, found) for label, found in written.items()}
+    hits = {"token classifier": count_leaked(own.truth, classifier.recover(unseen).rows)}
+    hits |= {label: count_leaked(own.truth, found) for label, found in written.items()}
     times = {"token classifier": spent, "decoder, trained from nothing": took}
     table: list[list[Entry]] = []
     for label, found in hits.items():
-        own_figures = figures(readers.score(attacked, written[label])) if label in written else [None] * 4
+        scores = figures(readers.score(own.attacked, written[label])) if label in written else [None] * 4
         clock = times.get(label, (None, None))
-        table.append([label, _rate(found), *own_figures, *(Cell(value, form=".0f") for value in clock)])
+        table.append([label, _rate(found), *scores, *(Cell(value, form=".0f") for value in clock)])
+    columns = [
+        "attack", "leakage", "BLEU", "token F1", "exact %", "cosine", "seconds", "processor seconds"
+    ]  # fmt: skip
+    title = f"Places in {len(own.attacked):,} held-out sentences of STS 2012 to 2014, clean vectors"
+    note = f"{len(own.texts):,} texts to learn from, {own.made:,} of them made by putting in other places."
     share = hits["decoder, trained from nothing"].rate / hits["token classifier"].rate
-    return Outcome(
-        [
-            Table(
-                f"Places in {len(attacked):,} held-out sentences of STS 2012 to 2014, clean vectors",
-                [
-                    "attack",
-                    "leakage",
-                    "BLEU",
-                    "token F1",
-                    "exact %",
-                    "cosine",
-                    "seconds",
-                    "processor seconds",
-                ],
-                table,
-                f"{len(texts):,} texts to learn from, {len(made):,} of them made by putting in other places.",
-            )
-        ],
-        findings=[
-            Finding(
-                "scratch",
-                "from nothing, in under ten minutes on two cores: half the places the classifier finds",
-                "goal",
-                f"{share:.0%} of them after {took[0]:.0f} s ({took[1]:.0f} s of processor time)",
-                share >= 0.5 and took[1] < 1200,
-                "" if share >= 0.5 else "a decoder has to write the place, the classifier only to name it",
-            )
-        ],
+    return StudyOutcome([StudyTable(title, columns, table, note)], findings=[_half(share, took)])
+
+
+def _half(share: float, took: tuple[float, float]) -> Finding:
+    """Whether the decoder finds half of what the classifier does, soon enough."""
+    return Finding(
+        "scratch",
+        "from nothing, in under ten minutes on two cores: half the places the classifier finds",
+        "goal",
+        f"{share:.0%} of them after {took[0]:.0f} s ({took[1]:.0f} s of processor time)",
+        share >= 0.5 and took[1] < 1200,
+        "" if share >= 0.5 else "a decoder has to write the place, the classifier only to name it",
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _HeldOutPlaces:
+    """Sentences to learn from, and others whose places are to be found."""
+
+    concept: Concept
+    texts: list[str]
+    made: int
+    """How many of the texts were made by putting in another place."""
+    attacked: list[str]
+    truth: list[tuple[str, ...]]
+
+
+def _own_places(setting: Setting) -> _HeldOutPlaces:
+    corpus = places_in_sts(setting.data)
+    copies = setting.pick(8, 1)
+    pairs = build_pairs(
+        corpus.texts, corpus.concept, kinds=("removal", "substitution"), copies=copies, test_share=0.4,
+        seed=1, limit=setting.pick(4000, 200),
+    )  # fmt: skip
+    tested = [pairs.rows[position] for position in pairs.test][: setting.pick(1000, 40)]
+    held = {pairs.rows[position] for position in pairs.test}
+    made = [pairs.substitutes[at + copy * len(pairs)] for copy in range(copies) for at in pairs.train]
+    own = [text for row, text in enumerate(corpus.texts) if row not in held]
+    return _HeldOutPlaces(
+        corpus.concept,
+        [*own[: setting.pick(len(own), 300)], *made][: setting.pick(20_000, 500)],
+        len(made),
+        [corpus.texts[row] for row in tested],
+        [pairs.terms[at] for at in pairs.test][: len(tested)],
     )
 
 

@@ -7,11 +7,21 @@ decoder of 73 million weights in four bits, trained for minutes, so rows are com
 from __future__ import annotations
 
 from sfumato.attacks.search import Search
-from sfumato_research.studies.base import Cell, Entry, Finding, Outcome, Part, Picture, Setting, Study, Table
+from sfumato_research.studies.base import (
+    Cell,
+    Entry,
+    Finding,
+    Picture,
+    Setting,
+    Study,
+    StudyOutcome,
+    StudyPart,
+    StudyTable,
+)
 from sfumato_research.studies.draw import Curve, curves
 from sfumato_research.vec2text.more import initialisations, names, noise, other_sets
 from sfumato_research.vec2text.scratch import adapted, from_scratch
-from sfumato_research.vec2text.texts import Readers, figures, held_back
+from sfumato_research.vec2text.texts import ReadyMadeReaders, figures, held_back
 
 _STEPS: tuple[tuple[str, Search, int, int, tuple[float | None, ...]], ...] = (
     # label, search, vectors on a CPU and on a GPU, the paper's BLEU, F1, exact, cosine (Table 1, GTR)
@@ -30,9 +40,9 @@ _QUICK = ("0 steps", "1 step", "5 steps")
 LENGTHS = ((1, 8), (9, 12), (13, 18), (19, 99))
 
 
-def table_1(setting: Setting) -> Outcome:
+def table_1(setting: Setting) -> StudyOutcome:
     """Sentences held back from training, read with more and more effort."""
-    readers = Readers(setting)
+    readers = ReadyMadeReaders(setting)
     gpu = setting.device != "cpu"
     chosen = [row for row in _STEPS if (row[0] in _QUICK if setting.quick else gpu or row[2])]
     sentences = held_back(setting.data, setting.pick(1000 if gpu else 200, 12))
@@ -61,15 +71,15 @@ def table_1(setting: Setting) -> Outcome:
     first, last = rows[0][0], chosen[-1][0]
     drawn = [] if dots is None else [_dots(dots)]
     rises = bleu["1 step"] > bleu["0 steps"]
-    return Outcome(
+    return StudyOutcome(
         [
-            Table(
+            StudyTable(
                 "Held-back sentences of at most 32 wordpieces, all-MiniLM-L6-v2 (in brackets: Table 1, GTR)",
                 ["search", "candidates", "vectors", "BLEU", "token F1", "exact %", "cosine"],
                 rows,
                 "BLEU is the mean over sentences, as in the paper. A CPU reads few vectors and no wide beam.",
             ),
-            Table(
+            StudyTable(
                 "Exact matches by length",
                 ["search", *(f"{low} to {high} words" for low, high in LENGTHS)],
                 by_length,
@@ -105,13 +115,17 @@ STUDY = Study(
     "Text embeddings reveal (almost) as much as text",
     "seed 003",
     [
-        Part("table-1", "Tables 1 and Figure 5: reading held-back sentences", table_1, ("sentences",)),
-        Part("table-2", "Table 2: other sets by length", other_sets, ("quora_pairs", "trec6", "ag_news")),
-        Part("table-3", "Table 3: names in medical notes", names, ("pii_medical_notes",)),
-        Part("table-5", "Table 5: other first hypotheses", initialisations, ("sentences",)),
-        Part("table-7", "Tables 6 and 7: Gaussian noise", noise, ("sentences", "retrieval_fiqa_mini")),
-        Part("adapted", "A reader that is told of the noise, or practises on it", adapted, ("sentences",)),
-        Part(
+        StudyPart("table-1", "Tables 1 and Figure 5: reading held-back sentences", table_1, ("sentences",)),
+        StudyPart(
+            "table-2", "Table 2: other sets by length", other_sets, ("quora_pairs", "trec6", "ag_news")
+        ),
+        StudyPart("table-3", "Table 3: names in medical notes", names, ("pii_medical_notes",)),
+        StudyPart("table-5", "Table 5: other first hypotheses", initialisations, ("sentences",)),
+        StudyPart("table-7", "Tables 6 and 7: Gaussian noise", noise, ("sentences", "retrieval_fiqa_mini")),
+        StudyPart(
+            "adapted", "A reader that is told of the noise, or practises on it", adapted, ("sentences",)
+        ),
+        StudyPart(
             "scratch", "A reader trained from nothing on two cores", from_scratch, ("sts12", "sts13", "sts14")
         ),
     ],

@@ -45,7 +45,7 @@ def shortened(texts: Sequence[str], longest: int = LONGEST) -> list[str]:
     return pieces.decode(pieces.encode(list(texts), longest))
 
 
-class Readers:
+class ReadyMadeReaders:
     """The ready-made reader, loaded once, with any search."""
 
     def __init__(self, setting: Setting) -> None:

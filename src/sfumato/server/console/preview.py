@@ -192,7 +192,7 @@ class Preview:
             neighbours_kept(self._split.clean, released, 10),
             pool(found.hits).rate,
         )
-        return _Step(figures, target, released, found.read)
+        return _Step(figures, target, released, found.readers[0])
 
     def _fit(
         self,

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from sfumato.concepts import Concept
 from sfumato.concepts.lists.medical import DISEASES
+from sfumato.metrics import Utility, classify, compare_means
+from sfumato.trials.split import Split
+from sfumato.trials.target import Target
+from sfumato.trials.utility import ScoredPairs, Searches, chosen_searches
+from sfumato.types import Vectors
 from sfumato_research.studies.data import rows, sts
 
 PLACES = tuple(
@@ -30,40 +35,64 @@ _END = re.compile(r"(?<=[.;:])\s+(?=[A-Z0-9])")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Scene:
-    """One concept in one set of texts."""
+class Corpus:
+    """Different texts, what is protected in them, and what they are for."""
 
     name: str
     """As it stands in tables."""
-    concept: Concept
     texts: list[str]
-    pairs: tuple[list[str], list[str], list[float]] | None = None
-    """Pairs of texts with the score people gave, the measure of use."""
-    found: tuple[list[str], list[list[int]]] | None = None
-    """Searches, and the rows of the texts they should find."""
+    concept: Concept
+    pairs: ScoredPairs | None = None
+    searches: Searches | None = None
+    """Whose answers count as rows of the texts."""
     labels: list[str] | None = None
-    """The class of each text, the measure of use where there are no pairs."""
-    needed: set[int] = field(default_factory=set)
+    """The class of each text."""
+    needed: Collection[int] = ()
+    """Rows that are always taken, beside those that searches look for."""
+
+    def answers(self, most: int, seed: int) -> set[int]:
+        """Rows that searches look for, where no more than so many are made."""
+        if self.searches is None:
+            return set()
+        chosen = chosen_searches(self.searches, most, seed)
+        return {row for number in chosen for row in self.searches.relevant[number]}
 
 
-def places_in_sts(data: Path) -> Scene:
+class ClassAccuracy:
+    """How well a classifier trained on releases tells the classes of other releases."""
+
+    def __init__(self, split: Split, labels: Sequence[str]) -> None:
+        self.labels = np.array([labels[row] for row in split.source])
+        self.even = np.arange(len(self.labels)) % 2 == 0
+        self.clean = self._right(split.clean)
+
+    def _right(self, vectors: Vectors) -> np.ndarray:
+        learn_from, tested = vectors[self.even], vectors[~self.even]
+        return classify(learn_from, self.labels[self.even], tested, self.labels[~self.even], c=10.0).correct
+
+    def measure(self, target: Target) -> Utility:
+        """Train and test on one release."""
+        return compare_means("classes", self.clean, self._right(target.documents()))
+
+
+def places_in_sts(data: Path) -> Corpus:
     """Places in the sentences of STS 2012 to 2014; of use for STS12's pairs, and to find the alike ones."""
     all_texts = sts(data, "sts12", "sts13", "sts14").texts
     scored = sts(data, "sts12")
     place = {text: row for row, text in enumerate(all_texts)}
     first, second = ([scored.texts[row] for row in column] for column in scored.pairs.T)
     alike = np.flatnonzero(scored.scores >= 4).tolist()
-    return Scene(
+    return Corpus(
         "location, STS12-14",
-        Concept.from_terms("location", PLACES),
         all_texts,
-        (first, second, scored.scores.tolist()),
-        ([first[row] for row in alike], [[place[second[row]]] for row in alike]),
-        needed=set(range(len(all_texts))),
+        Concept.from_terms("location", PLACES),
+        ScoredPairs(first, second, scored.scores.tolist()),
+        Searches([first[row] for row in alike], [[place[second[row]]] for row in alike]),
+        needed=range(len(all_texts)),
     )
 
 
-def diseases_in_notes(data: Path) -> Scene:
+def diseases_in_notes(data: Path) -> Corpus:
     """Diseases in passages of medical transcriptions; of use to tell the specialty."""
     texts: dict[str, str] = {}
     for row in rows(data, "mtsamples", "mtsamples"):
@@ -72,10 +101,10 @@ def diseases_in_notes(data: Path) -> Scene:
     counts = Counter(texts.values())
     kept = {text: label for text, label in texts.items() if counts[label] >= 200}
     concept = _frequent("disease", DISEASES, list(kept), 8)
-    return Scene("disease, mtsamples", concept, list(kept), labels=list(kept.values()))
+    return Corpus("disease, mtsamples", list(kept), concept, labels=list(kept.values()))
 
 
-def people_in_news(data: Path) -> Scene:
+def people_in_news(data: Path) -> Corpus:
     """Surnames in the news of CoNLL-2003; of use to tell what else a sentence names."""
     texts: dict[str, str] = {}
     names: Counter[str] = Counter()
@@ -87,10 +116,10 @@ def people_in_news(data: Path) -> Scene:
         names.update(span["value"].split()[-1] for span in row["spans"] if span["label"] == "PER")
     often = sorted(name for name, count in names.items() if count >= 6 and name.isalpha() and len(name) > 2)
     concept = Concept.from_terms("person", often)
-    return Scene("person, CoNLL-2003", concept, list(texts), labels=list(texts.values()))
+    return Corpus("person, CoNLL-2003", list(texts), concept, labels=list(texts.values()))
 
 
-SCENES: dict[str, tuple[Callable[[Path], Scene], Sequence[str]]] = {
+CORPORA: dict[str, tuple[Callable[[Path], Corpus], Sequence[str]]] = {
     "location": (places_in_sts, ("sts12", "sts13", "sts14")),
     "disease": (diseases_in_notes, ("mtsamples",)),
     "person": (people_in_news, ("conll2003",)),
