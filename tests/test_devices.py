@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from sfumato.attacks.minilm import ReadyMade
+from sfumato.attacks.writers.minilm import ReadyMade
 from sfumato.devices import chosen_device
 from sfumato.embedders import load_embedder
 from sfumato.errors import ParameterError

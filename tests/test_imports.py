@@ -126,3 +126,38 @@ def test_the_wheel_and_the_source_archive_hold_no_research():
     assert built["wheel"] == {"packages": ["src/sfumato"]}
     assert set(built["sdist"]) == {"include"}
     assert not [part for part in built["sdist"]["include"] if part.strip("/*") in ("", "research")]
+
+
+def test_journeys_are_short_and_every_file_they_name_is_there():
+    """One text, one request and one audit, each in at most ten hops."""
+    text = ARCHITECTURE.read_text().partition("## Three journeys\n")[2].partition("\n## ")[0]
+    journeys = re.split(r"^\*\*One ", text, flags=re.MULTILINE)[1:]
+    assert len(journeys) == 3
+    for journey in journeys:
+        assert 5 <= len(re.findall(r"^\d+\. ", journey, re.MULTILINE)) <= 10
+    named = re.findall(r"`([\w/]+\.py|[\w/]+/)`", ARCHITECTURE.read_text())
+    assert len(named) > 40
+    assert not [
+        name for name in named if not (ROOT / name).exists() and not (ROOT.parents[1] / name).exists()
+    ]
+
+
+def test_no_class_name_is_defined_twice():
+    trees = (ROOT, ROOT.parents[1] / "research" / "src")
+    homes: dict[str, list[str]] = {}
+    for path in (path for tree in trees for path in tree.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef):
+                homes.setdefault(node.name, []).append(path.name)
+    assert not {name: found for name, found in homes.items() if len(found) > 1}
+
+
+def test_no_function_is_longer_than_sixty_lines():
+    long = [
+        f"{path.name}: {node.name}"
+        for path in ROOT.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and (node.end_lineno or 0) - node.lineno >= 60
+    ]
+    assert not long

@@ -14,8 +14,8 @@ from tests.attacks.test_huggingface import save_tokenizer
 from tests.attacks.test_t5 import SIZES, one_thread  # noqa: F401  (for every test here)
 from torch import nn
 
-from sfumato.attacks.hf_reader import T5Reader
-from sfumato.attacks.hf_t5 import describe_t5, make_t5
+from sfumato.attacks.huggingface.reader import T5Reader
+from sfumato.attacks.huggingface.t5 import describe_t5, make_t5
 from sfumato.errors import ArtifactError, InputError
 from sfumato.randomness import generator
 from sfumato_research.published import MeanPooled, read_published, t5_from

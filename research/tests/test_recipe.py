@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from sfumato.attacks.wordpieces import Wordpieces
+from sfumato.attacks.writers.wordpieces import Wordpieces
 from sfumato.embedders import load_embedder
 from sfumato_research.sentences import ordinary_sentences
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.sensitivity.planted import area_under_curve
 
-from sfumato.attacks.classifier import TokenClassifier
+from sfumato.attacks.terms.classifier import TokenClassifier
 from sfumato.errors import InputError, ParameterError
 from sfumato.mechanisms import Mahalanobis, Suppression
 from sfumato.randomness import generator

@@ -11,7 +11,7 @@ from tests.places import DEVICE
 @pytest.fixture
 def drawn(monkeypatch: pytest.MonkeyPatch) -> list[torch.Tensor]:
     """The way of a GPU, on a CPU too; lists the rows that were noised as tensors."""
-    from sfumato.attacks import placed
+    from sfumato.attacks import on_device as placed
     from sfumato.release import Release
 
     rows: list[torch.Tensor] = []

@@ -9,9 +9,9 @@ from scipy.stats import multivariate_normal
 
 from sfumato import artifacts
 from sfumato.attacks import ATTACKS
-from sfumato.attacks.alignment import AlignedReader, Alignment, Library
 from sfumato.attacks.base import Inverter, Recovered, fresh_releases
-from sfumato.attacks.leastsquares import (
+from sfumato.attacks.known_texts.alignment import AlignedReader, Alignment, Library
+from sfumato.attacks.known_texts.leastsquares import (
     RIDGES,
     LeaveOneOut,
     crossed_errors,
@@ -19,7 +19,7 @@ from sfumato.attacks.leastsquares import (
     fit_ridge,
     moments,
 )
-from sfumato.attacks.linkage import Linkage
+from sfumato.attacks.known_texts.linkage import Linkage
 from sfumato.embedders import Fake
 from sfumato.errors import ArtifactError, InputError, ParameterError, VectorError
 from sfumato.mechanisms import Gaussian, Mahalanobis, Purkayastha
@@ -397,7 +397,12 @@ def test_saved_attacks_that_are_refused(tmp_path):
         )
         return AlignedReader.load(tmp_path / "other")
 
-    for name in ("os:system", "sfumato.attacks.alignment:Alignment", "sfumato.attacks.none:X", "x"):
+    for name in (
+        "os:system",
+        "sfumato.attacks.known_texts.alignment:Alignment",
+        "sfumato.attacks.none:X",
+        "x",
+    ):
         with pytest.raises(ArtifactError, match="one of Sfumato's"):
             altered(reader={"class": name, "config": {}})
     with pytest.raises(ArtifactError, match="lacks"):

@@ -7,10 +7,10 @@ from itertools import product
 import pytest
 import torch
 
-from sfumato.attacks.beam import likeliest
-from sfumato.attacks.generate import Specials, write
-from sfumato.attacks.network import Network, Sizes
-from sfumato.attacks.search import hypothesis
+from sfumato.attacks.writers.beam import likeliest
+from sfumato.attacks.writers.generate import Specials, write
+from sfumato.attacks.writers.network import Network, Sizes
+from sfumato.attacks.writers.search import hypothesis
 
 SPECIALS = Specials(pad=0, begin=1, end=2)
 SIZES = Sizes(

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from sfumato.attacks.base import fresh_releases
-from sfumato.attacks.classifier import LINEAR, TokenClassifier, best_of
-from sfumato.attacks.perceptron import Perceptron
-from sfumato.attacks.reader import TokenReader, platt
+from sfumato.attacks.terms.classifier import LINEAR, TokenClassifier, best_of
+from sfumato.attacks.terms.perceptron import Perceptron
+from sfumato.attacks.terms.reader import TokenReader, platt
 from sfumato.concepts.texts.duplicates import split_texts
 from sfumato.embedders import Fake
 from sfumato.errors import ArtifactError, InputError, ParameterError, VectorError

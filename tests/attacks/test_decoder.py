@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sfumato.attacks.corrector import Corrector
-from sfumato.attacks.decoder import Decoder
-from sfumato.attacks.textreader import TextReader
+from sfumato.attacks.writers.corrector import Corrector
+from sfumato.attacks.writers.decoder import Decoder
+from sfumato.attacks.writers.textreader import TextReader
 from sfumato.errors import ArtifactError, InputError, ParameterError
 from sfumato.mechanisms import Laplace, Projection
 from tests.attacks.planted import Planted, sentences

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 import torch
 
-from sfumato.attacks.edits import likely_pieces, one_edit
-from sfumato.attacks.generate import Specials
-from sfumato.attacks.network import Network, Sizes
-from sfumato.attacks.search import Search, Searcher
+from sfumato.attacks.writers.edits import likely_pieces, one_edit
+from sfumato.attacks.writers.generate import Specials
+from sfumato.attacks.writers.network import Network, Sizes
+from sfumato.attacks.writers.search import Search, Searcher
 
 SPECIALS = Specials(pad=0, begin=2, end=3)
 WIDTH = 8

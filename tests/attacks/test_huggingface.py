@@ -13,12 +13,13 @@ import transformers
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 from sfumato import artifacts
-from sfumato.attacks import ATTACKS, hf_models
+from sfumato.attacks import ATTACKS
 from sfumato.attacks.base import held_back
-from sfumato.attacks.hf_pieces import Pieces, padded
-from sfumato.attacks.hf_prefix import PrefixModel
-from sfumato.attacks.hf_training import tuned_weights
-from sfumato.attacks.huggingface import LanguageModelDecoder, LanguageModelReader, restore
+from sfumato.attacks.huggingface import models as hf_models
+from sfumato.attacks.huggingface.causal import LanguageModelDecoder, LanguageModelReader, restore
+from sfumato.attacks.huggingface.pieces import Pieces, padded
+from sfumato.attacks.huggingface.prefix import PrefixModel
+from sfumato.attacks.huggingface.training import tuned_weights
 from sfumato.errors import ArtifactError, InputError, MissingPackageError, ParameterError, VectorError
 from sfumato.mechanisms import Gaussian, Projection
 from sfumato.metrics.reconstruction import exact_match, token_f1
@@ -254,7 +255,7 @@ def test_gpt2_learns_too(tmp_path):
 
 def test_bfloat16_as_on_a_gpu(llama, monkeypatch, tmp_path):
     monkeypatch.setattr(
-        "sfumato.attacks.huggingface.autocast", lambda device: torch.autocast("cpu", torch.bfloat16)
+        "sfumato.attacks.huggingface.causal.autocast", lambda device: torch.autocast("cpu", torch.bfloat16)
     )
     made = settings(llama).fit(TEXTS, embed(TEXTS))
     assert made.control.value >= 0.7

@@ -11,7 +11,7 @@ from scipy.special import ndtr
 from scipy.stats import gamma
 
 from sfumato.attacks.base import fresh_releases
-from sfumato.attacks.informed import Informed, InformedReader, guess, guess_all
+from sfumato.attacks.terms.informed import Informed, InformedReader, guess, guess_all
 from sfumato.concepts.concept import Concept
 from sfumato.embedders import Fake
 from sfumato.errors import ArtifactError, InputError, ParameterError, VectorError

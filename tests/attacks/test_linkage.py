@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from sfumato.accounting import Secret
-from sfumato.attacks.averaging import averaged, leakage_curve, mean_release
 from sfumato.attacks.base import fresh_releases
-from sfumato.attacks.bits import BitReader, Bits
-from sfumato.attacks.linkage import Linkage, Linker
+from sfumato.attacks.known_texts.averaging import averaged, leakage_curve, mean_release
+from sfumato.attacks.known_texts.bits import BitReader, Bits
+from sfumato.attacks.known_texts.linkage import Linkage, Linker
 from sfumato.embedders import Fake
 from sfumato.errors import ArtifactError, InputError, VectorError
 from sfumato.mechanisms import Gaussian, Identity, Laplace, Mahalanobis, Projection, Purkayastha, Suppression
@@ -90,7 +90,7 @@ def test_blocks_do_not_change_the_result(clean, monkeypatch):
     linker = Linkage().fit(TEXTS, clean, protector)
     released = fresh_releases(protector, 5)(clean[:50])
     whole = linker.recover(released)
-    monkeypatch.setattr("sfumato.attacks.linkage._CELLS", 7 * KNOWN)
+    monkeypatch.setattr("sfumato.attacks.known_texts.linkage._CELLS", 7 * KNOWN)
     parts = linker.recover(released)
     assert parts.rows == whole.rows and parts.scores == pytest.approx(whole.scores, abs=1e-9)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sfumato.attacks.minilm import ReadyMade, model_path, told_ratio
+from sfumato.attacks.writers.minilm import ReadyMade, model_path, told_ratio
 from sfumato.embedders import load_embedder
 from sfumato.errors import InputError
 from sfumato.mechanisms import Laplace

@@ -7,7 +7,7 @@ import zlib
 import numpy as np
 import pytest
 
-from sfumato.attacks.oracle import name_by_asking
+from sfumato.attacks.known_texts.oracle import name_by_asking
 from sfumato.errors import InputError
 from sfumato.randomness import generator
 

@@ -11,9 +11,9 @@ torch = pytest.importorskip("torch")
 
 from sfumato.attacks import perceptron  # noqa: E402
 from sfumato.attacks.base import fresh_releases  # noqa: E402
-from sfumato.attacks.classifier import TokenClassifier, best_of  # noqa: E402
-from sfumato.attacks.perceptron import Schedule, train  # noqa: E402
-from sfumato.attacks.reader import TokenReader  # noqa: E402
+from sfumato.attacks.terms.classifier import TokenClassifier, best_of  # noqa: E402
+from sfumato.attacks.terms.perceptron import Schedule, train  # noqa: E402
+from sfumato.attacks.terms.reader import TokenReader  # noqa: E402
 from sfumato.embedders import Fake  # noqa: E402
 from sfumato.errors import InputError, ParameterError, VectorError  # noqa: E402
 from sfumato.mechanisms import Gaussian, Identity, Laplace, Projection, Suppression  # noqa: E402

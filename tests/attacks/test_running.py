@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from sfumato.attacks.base import Attack, Inverter, Recovered
-from sfumato.attacks.classifier import TokenClassifier
-from sfumato.attacks.linkage import Linkage
-from sfumato.attacks.reader import TokenReader
+from sfumato.attacks.known_texts.linkage import Linkage
+from sfumato.attacks.terms.classifier import TokenClassifier
+from sfumato.attacks.terms.reader import TokenReader
 from sfumato.embedders import Fake
 from sfumato.errors import InputError, ParameterError
 from sfumato.evaluation import Defence

@@ -11,10 +11,10 @@ import pytest
 
 from sfumato.attacks import ATTACKS, Attack, Inverter
 from sfumato.attacks.base import fresh_releases
-from sfumato.attacks.bits import Bits
-from sfumato.attacks.classifier import TokenClassifier
-from sfumato.attacks.informed import Informed
-from sfumato.attacks.linkage import Linkage
+from sfumato.attacks.known_texts.bits import Bits
+from sfumato.attacks.known_texts.linkage import Linkage
+from sfumato.attacks.terms.classifier import TokenClassifier
+from sfumato.attacks.terms.informed import Informed
 from sfumato.embedders import Fake
 from sfumato.errors import InputError, MissingPackageError
 from sfumato.mechanisms import Identity, Laplace

@@ -17,11 +17,11 @@ from encoder import Encoder
 from safetensors.torch import load_file
 from torch.nn.functional import normalize
 
-from sfumato.attacks.generate import Specials
-from sfumato.attacks.network import Network, Sizes
-from sfumato.attacks.quantise import pack, unpack
-from sfumato.attacks.search import Search, Searcher
-from sfumato.attacks.training import Batch, Trainer
+from sfumato.attacks.writers.generate import Specials
+from sfumato.attacks.writers.network import Network, Sizes
+from sfumato.attacks.writers.quantise import pack, unpack
+from sfumato.attacks.writers.search import Search, Searcher
+from sfumato.attacks.writers.training import Batch, Trainer
 
 SPECIALS = Specials(pad=0, begin=101, end=102)
 GREEDY = Search(steps=0, beam=1, first=1)

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from safetensors.numpy import load_file
 
-from sfumato.attacks.network import Network, Sizes
-from sfumato.attacks.quantise import unpack
-from sfumato.attacks.textreader import TextReader
-from sfumato.attacks.wordpieces import Wordpieces
+from sfumato.attacks.writers.network import Network, Sizes
+from sfumato.attacks.writers.quantise import unpack
+from sfumato.attacks.writers.textreader import TextReader
+from sfumato.attacks.writers.wordpieces import Wordpieces
 
 TARGET = Path(__file__).parent.parent / "src" / "sfumato_minilm_inverter" / "model"
 

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 from safetensors.numpy import load_file, save_file
 
-from sfumato.attacks.wordpieces import Wordpieces
+from sfumato.attacks.writers.wordpieces import Wordpieces
 from sfumato.randomness import generator
 
 NON_COMMERCIAL = ("multi30k", "brown", "gum")

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from sacrebleu.metrics import BLEU
 
-from sfumato.attacks.wordpieces import Wordpieces
+from sfumato.attacks.writers.wordpieces import Wordpieces
 from sfumato.metrics.intervals import mean_interval
 from sfumato.metrics.reconstruction import exact_match, score_reconstruction, token_f1
 from sfumato_research.studies.base import Cell, Finding, Outcome, Table

@@ -20,11 +20,11 @@ from encoder import Encoder
 from safetensors.numpy import save_file as save_arrays
 from safetensors.torch import save_file
 
-from sfumato.attacks.generate import Specials, write
-from sfumato.attacks.layers import rounded, set_rounding
-from sfumato.attacks.network import Network, Sizes
-from sfumato.attacks.quantise import pack
-from sfumato.attacks.training import Batch, Trainer
+from sfumato.attacks.writers.generate import Specials, write
+from sfumato.attacks.writers.layers import rounded, set_rounding
+from sfumato.attacks.writers.network import Network, Sizes
+from sfumato.attacks.writers.quantise import pack
+from sfumato.attacks.writers.training import Batch, Trainer
 
 SPECIALS = Specials(pad=0, begin=101, end=102)
 WHOLE, PARTS = (0.45, 0.2, 0.22, 0.13), (0.0, 0.3, 0.5, 0.2)

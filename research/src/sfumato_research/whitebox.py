@@ -13,7 +13,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from sfumato.arrays import as_vectors
-from sfumato.attacks.reader import TokenReader
+from sfumato.attacks.terms.reader import TokenReader
 from sfumato.errors import InputError, MissingPackageError, ParameterError
 from sfumato.numbers import whole_number
 from sfumato.sensitivity import Mask

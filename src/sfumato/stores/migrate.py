@@ -82,8 +82,7 @@ def migrate(
         batch: rows released and written at a time.
         on_rows: hears how many rows were done and how many there are.
     """
-    batch = whole_number(batch, "batch", 1, 100_000)
-    protector = open_protector(protector).protector
+    batch, protector = whole_number(batch, "batch", 1, 100_000), open_protector(protector).protector
     mark, into = provenance_of(protector), source if target is None else target
     carried = Carried(text_field=text_field, keep=keep_fields, drop=drop_fields)
     _refuse_misfit(source, protector)

@@ -21,7 +21,7 @@ from sfumato.trials.target import Target
 from sfumato.types import Rows, Vectors
 
 if TYPE_CHECKING:
-    from sfumato.attacks.reader import TokenReader
+    from sfumato.attacks.terms.reader import TokenReader
 
 Guesses = Sequence[str] | Sequence[Sequence[str]]
 """A text a row, or terms with the likeliest first."""
@@ -94,7 +94,7 @@ def tokens(suite: Suite, split: Split, on_step: OnStep | None = None, **settings
     def fit(
         texts: Sequence[str], vectors: Vectors, victim: Releasing | None, embedder: Embeds | None, seed: int
     ) -> Read:
-        from sfumato.attacks.classifier import TokenClassifier, best_of
+        from sfumato.attacks.terms.classifier import TokenClassifier, best_of
 
         attack = TokenClassifier(
             vocabulary=split.vocabulary,

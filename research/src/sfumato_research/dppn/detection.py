@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfumato.attacks.classifier import TokenClassifier, best_of
+from sfumato.attacks.terms.classifier import TokenClassifier, best_of
 from sfumato.evaluation.noise_baselines import learn_mask
 from sfumato.mechanisms.base import one_blas_thread
 from sfumato.sensitivity import Mask

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sfumato.attacks.classifier import TokenClassifier
+from sfumato.attacks.terms.classifier import TokenClassifier
 from sfumato.evaluation import BASELINES, Defence
 from sfumato.mechanisms import Identity
 from sfumato.protector import NEUTRAL_COPIES, Protector

@@ -162,7 +162,7 @@ def _defences(notes: _Notes, ratio: float, keep: int, seed: int) -> dict[str, De
 
 def table12(setting: Setting) -> StudyOutcome:
     """Notes written back by the ready-made reader: is the word there, and how much of the meaning?"""
-    from sfumato.attacks.minilm import ReadyMade
+    from sfumato.attacks.writers.minilm import ReadyMade
 
     embedder, outside = encoder(setting), load_embedder("wordllama")
     ratios = levels(setting, (5, 10))

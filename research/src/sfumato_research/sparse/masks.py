@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from sfumato.attacks.classifier import TokenClassifier
+from sfumato.attacks.terms.classifier import TokenClassifier
 from sfumato.concepts.texts.pairs import build_pairs
 from sfumato.sensitivity import Mask
 from sfumato.sensitivity.learned import LearnedMask, MaskSettings, Penalty

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.attacks.classifier import TokenClassifier
+from sfumato.attacks.terms.classifier import TokenClassifier
 from sfumato.concepts.concept import Concept
 from sfumato.concepts.detectors.shapes import MONTHS, WEEKDAYS
 from sfumato.concepts.lists import people, places

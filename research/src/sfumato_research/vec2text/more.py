@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from sfumato.attacks.search import Search, Searcher
-from sfumato.attacks.textreader import unit
+from sfumato.attacks.writers.search import Search, Searcher
+from sfumato.attacks.writers.textreader import unit
 from sfumato.metrics import compare_retrieval, retrieve
 from sfumato.metrics.intervals import mean_interval
 from sfumato.metrics.leakage import count_leaked

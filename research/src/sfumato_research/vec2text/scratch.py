@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass
 from time import monotonic, process_time
 
-from sfumato.attacks.classifier import TokenClassifier, best_of
-from sfumato.attacks.decoder import Decoder
-from sfumato.attacks.minilm import ReadyMade
+from sfumato.attacks.terms.classifier import TokenClassifier, best_of
+from sfumato.attacks.writers.decoder import Decoder
+from sfumato.attacks.writers.minilm import ReadyMade
 from sfumato.concepts import Concept, build_pairs
 from sfumato.mechanisms import Gaussian
 from sfumato.metrics import Hits, count_leaked

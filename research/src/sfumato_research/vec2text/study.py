@@ -6,7 +6,7 @@ decoder of 73 million weights in four bits, trained for minutes, so rows are com
 
 from __future__ import annotations
 
-from sfumato.attacks.search import Search
+from sfumato.attacks.writers.search import Search
 from sfumato_research.studies.base import (
     Cell,
     Entry,

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.attacks.minilm import ReadyMade
-from sfumato.attacks.search import Search
-from sfumato.attacks.textreader import TextReader, unit
-from sfumato.attacks.wordpieces import Wordpieces
+from sfumato.attacks.writers.minilm import ReadyMade
+from sfumato.attacks.writers.search import Search
+from sfumato.attacks.writers.textreader import TextReader, unit
+from sfumato.attacks.writers.wordpieces import Wordpieces
 from sfumato.metrics import Reconstruction, score_reconstruction
 from sfumato.randomness import generator
 from sfumato_research.studies.base import Cell, Entry, Setting

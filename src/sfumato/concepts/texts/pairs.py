@@ -123,14 +123,12 @@ def build_pairs(
     order = range(len(texts)) if limit is None else rng.permutation(len(texts)).tolist()
     found, clean, emptied = _search(texts, concept, spans, order, limit)
     swap = _swap(concept, found) if "substitution" in wanted else None
-    groups = near_duplicates([match.bare for match in found])
-    train, test = split(groups, test_share, rng)
+    made = wanted - ({"substitution"} if swap is None else set())
+    train, test = split(groups := near_duplicates([match.bare for match in found]), test_share, rng)
     return Pairs(
         concept=concept.name,
         found_by=concept.found_by,
-        kinds=tuple(
-            kind for kind in KINDS if kind in wanted and (kind != "substitution" or swap is not None)
-        ),
+        kinds=tuple(kind for kind in KINDS if kind in made),
         plus=tuple(match.text for match in found),
         minus=tuple(match.bare for match in found if "removal" in wanted),
         substitutes=tuple(

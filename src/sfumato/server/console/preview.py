@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.attacks.base import Embeds
-from sfumato.attacks.leastsquares import LeaveOneOut, fit_ridge, moments
+from sfumato.attacks.known_texts.leastsquares import LeaveOneOut, fit_ridge, moments
 from sfumato.concepts.concept import Concept
 from sfumato.concepts.texts.duplicates import split_texts
 from sfumato.embedders.remembering import RememberingEmbedder

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfumato.attacks.averaging import mean_release
 from sfumato.attacks.base import fresh_releases
+from sfumato.attacks.known_texts.averaging import mean_release
 from sfumato.metrics.leakage import count_leaked
 from sfumato.trials.reading import Calibration
 from sfumato.trials.rows import AttackRow, LeftOut, row_of

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.attacks.oracle import name_by_asking
+from sfumato.attacks.known_texts.oracle import name_by_asking
 from sfumato.concepts.concept import Concept
 from sfumato.concepts.texts.swaps import written_like
 from sfumato.embedders.remembering import RememberingEmbedder

@@ -13,11 +13,11 @@ from sfumato import artifacts
 from sfumato.arrays import as_vectors
 from sfumato.artifacts import PathLike
 from sfumato.attacks.base import Control, Embeds, Inverter, Recovered
-from sfumato.attacks.hf_correct import Corrections, Guess
-from sfumato.attacks.hf_pieces import Pieces
-from sfumato.attacks.hf_t5 import VectorT5, describe_t5, make_t5
-from sfumato.attacks.hf_training import autocast, restore, tuned_weights
-from sfumato.attacks.victim import pack_victim, unpack_victim
+from sfumato.attacks.huggingface.correct import Corrections, Guess
+from sfumato.attacks.huggingface.pieces import Pieces
+from sfumato.attacks.huggingface.t5 import VectorT5, describe_t5, make_t5
+from sfumato.attacks.huggingface.training import autocast, restore, tuned_weights
+from sfumato.attacks.kept_release import pack_victim, unpack_victim
 from sfumato.devices import chosen_device
 from sfumato.embedders import load_embedder
 from sfumato.errors import ArtifactError, InputError

@@ -10,13 +10,13 @@ import numpy as np
 import torch
 
 from sfumato.attacks.base import Attack, OnStep, checked, fresh_releases, held_back
-from sfumato.attacks.hf_training import seeded
-from sfumato.attacks.network import Network, Sizes
-from sfumato.attacks.placed import rows_on
-from sfumato.attacks.textreader import TextReader
-from sfumato.attacks.training import Trainer
-from sfumato.attacks.wordpieces import SPECIAL, Tokens, Wordpieces
-from sfumato.attacks.writing import WriterTraining, start_bag
+from sfumato.attacks.huggingface.training import seeded
+from sfumato.attacks.on_device import rows_on
+from sfumato.attacks.writers.network import Network, Sizes
+from sfumato.attacks.writers.textreader import TextReader
+from sfumato.attacks.writers.training import Trainer
+from sfumato.attacks.writers.wordpieces import SPECIAL, Tokens, Wordpieces
+from sfumato.attacks.writers.writing import WriterTraining, start_bag
 from sfumato.devices import chosen_device
 from sfumato.errors import InputError
 from sfumato.numbers import finite_number, whole_number

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sfumato.attacks.base import OnStep
-from sfumato.attacks.network import Network
-from sfumato.attacks.textreader import unit
-from sfumato.attacks.training import TextBatch, Trainer, trapezoid
-from sfumato.attacks.wordpieces import Tokens
+from sfumato.attacks.writers.network import Network
+from sfumato.attacks.writers.textreader import unit
+from sfumato.attacks.writers.training import TextBatch, Trainer, trapezoid
+from sfumato.attacks.writers.wordpieces import Tokens
 from sfumato.types import Vectors
 
 Batches = Callable[[np.random.Generator], Iterator[TextBatch]]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from sfumato.attacks.generate import Specials
-from sfumato.attacks.network import Network
+from sfumato.attacks.writers.generate import Specials
+from sfumato.attacks.writers.network import Network
 
 
 @torch.no_grad()

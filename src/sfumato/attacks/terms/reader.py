@@ -14,7 +14,7 @@ from sfumato import artifacts
 from sfumato.arrays import as_vectors
 from sfumato.artifacts import PathLike
 from sfumato.attacks.base import Control, Inverter, Recovered
-from sfumato.attacks.perceptron import Perceptron
+from sfumato.attacks.terms.perceptron import Perceptron
 from sfumato.errors import ArtifactError, VectorError
 from sfumato.metrics.ranking import ranked
 from sfumato.types import Floats

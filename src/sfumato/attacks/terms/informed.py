@@ -19,7 +19,7 @@ from sfumato import artifacts
 from sfumato.arrays import as_vectors
 from sfumato.artifacts import PathLike
 from sfumato.attacks.base import Attack, Control, Embeds, Inverter, OnStep, Recovered, checked, entrance_of
-from sfumato.attacks.victim import pack_victim, unpack_victim
+from sfumato.attacks.kept_release import pack_victim, unpack_victim
 from sfumato.concepts.concept import Concept
 from sfumato.errors import ArtifactError, InputError, ParameterError
 from sfumato.likelihood import Likelihood

@@ -15,12 +15,12 @@ import torch
 from numpy.typing import NDArray
 
 from sfumato.attacks.base import Attack, Embeds, OnStep, checked, entrance_of, fresh_releases, held_back
-from sfumato.attacks.hf_models import Local, find_model, load_tokenizer, load_weights
-from sfumato.attacks.hf_pieces import Pieces, padded
-from sfumato.attacks.hf_reader import T5Reader
-from sfumato.attacks.hf_t5 import VectorT5
-from sfumato.attacks.hf_training import FineTuning, Loss, autocast, progress, seeded, train
-from sfumato.attacks.placed import rows_on
+from sfumato.attacks.huggingface.models import Local, find_model, load_tokenizer, load_weights
+from sfumato.attacks.huggingface.pieces import Pieces, padded
+from sfumato.attacks.huggingface.reader import T5Reader
+from sfumato.attacks.huggingface.t5 import VectorT5
+from sfumato.attacks.huggingface.training import FineTuning, Loss, autocast, progress, seeded, train
+from sfumato.attacks.on_device import rows_on
 from sfumato.devices import chosen_device
 from sfumato.embedders import load_embedder
 from sfumato.errors import InputError, ParameterError

@@ -27,10 +27,10 @@ from sfumato.attacks.base import (
     fresh_releases,
     held_back,
 )
-from sfumato.attacks.hf_models import SMOLLM2, find_model, load_tokenizer, load_weights
-from sfumato.attacks.hf_pieces import Pieces, padded
-from sfumato.attacks.hf_prefix import PrefixModel
-from sfumato.attacks.hf_training import (
+from sfumato.attacks.huggingface.models import SMOLLM2, find_model, load_tokenizer, load_weights
+from sfumato.attacks.huggingface.pieces import Pieces, padded
+from sfumato.attacks.huggingface.prefix import PrefixModel
+from sfumato.attacks.huggingface.training import (
     FineTuning,
     Loss,
     autocast,
@@ -40,7 +40,7 @@ from sfumato.attacks.hf_training import (
     train,
     tuned_weights,
 )
-from sfumato.attacks.placed import rows_on
+from sfumato.attacks.on_device import rows_on
 from sfumato.devices import chosen_device
 from sfumato.errors import ArtifactError, InputError, ParameterError
 from sfumato.metrics.reconstruction import token_f1

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.attacks.base import Control, OnStep, fresh_releases
-from sfumato.attacks.perceptron import Perceptron, Schedule, train
-from sfumato.attacks.reader import TokenReader, platt
-from sfumato.attacks.vocabulary import Vocabulary
+from sfumato.attacks.terms.perceptron import Perceptron, Schedule, train
+from sfumato.attacks.terms.reader import TokenReader, platt
+from sfumato.attacks.terms.vocabulary import Vocabulary
 from sfumato.metrics.leakage import count_leaked
 from sfumato.metrics.ranking import ranked
 from sfumato.release import Release

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from sfumato.attacks.base import OnStep
-from sfumato.attacks.training import trapezoid
+from sfumato.attacks.writers.training import trapezoid
 from sfumato.errors import ArtifactError
 from sfumato.randomness import generator
 

@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from sfumato.attacks.layers import GROUP, LEVELS, fits, scales
+from sfumato.attacks.writers.layers import GROUP, LEVELS, fits, scales
 
 Arrays = dict[str, NDArray[Any]]
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from sfumato.attacks.beam import likeliest
-from sfumato.attacks.edits import likely_pieces, one_edit
-from sfumato.attacks.generate import Specials, Written, write
-from sfumato.attacks.network import Network
+from sfumato.attacks.writers.beam import likeliest
+from sfumato.attacks.writers.edits import likely_pieces, one_edit
+from sfumato.attacks.writers.generate import Specials, Written, write
+from sfumato.attacks.writers.network import Network
 
 Encode = Callable[[Tensor], Tensor]
 """Wordpieces `(n, longest + 2)` in, the unit vectors of their texts out."""

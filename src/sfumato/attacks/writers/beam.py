@@ -5,9 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from sfumato.attacks.generate import Specials, Written, steady_attention
-from sfumato.attacks.layers import KeyValueCache
-from sfumato.attacks.network import Network
+from sfumato.attacks.writers.generate import Specials, Written, steady_attention
+from sfumato.attacks.writers.layers import KeyValueCache
+from sfumato.attacks.writers.network import Network
 
 NEVER = float("-inf")
 

@@ -19,7 +19,7 @@ from sfumato import artifacts
 from sfumato.arrays import as_vectors
 from sfumato.artifacts import PathLike
 from sfumato.attacks.base import Attack, Control, Inverter, OnStep, Recovered, checked
-from sfumato.attacks.victim import pack_texts, pack_victim, unpack_texts, unpack_victim
+from sfumato.attacks.kept_release import pack_texts, pack_victim, unpack_texts, unpack_victim
 from sfumato.errors import ArtifactError, InputError
 from sfumato.metrics.intervals import Figure, mean
 from sfumato.metrics.ranking import random_order, ranks, top

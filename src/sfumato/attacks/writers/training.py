@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from sfumato.attacks.layers import Linear
-from sfumato.attacks.network import Network
+from sfumato.attacks.writers.layers import Linear
+from sfumato.attacks.writers.network import Network
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,15 +11,15 @@ import numpy as np
 import torch
 
 from sfumato.attacks.base import Embeds, OnStep, checked, entrance_of, held_back
-from sfumato.attacks.decoder import Decoder
-from sfumato.attacks.generate import write
-from sfumato.attacks.hf_training import seeded
-from sfumato.attacks.placed import rows_on
-from sfumato.attacks.search import Search
-from sfumato.attacks.textreader import TextReader, unit
-from sfumato.attacks.training import TextBatch
-from sfumato.attacks.wordpieces import Tokens, Wordpieces
-from sfumato.attacks.writing import Batches, WriterTraining, by_length
+from sfumato.attacks.huggingface.training import seeded
+from sfumato.attacks.on_device import rows_on
+from sfumato.attacks.writers.decoder import Decoder
+from sfumato.attacks.writers.generate import write
+from sfumato.attacks.writers.search import Search
+from sfumato.attacks.writers.textreader import TextReader, unit
+from sfumato.attacks.writers.training import TextBatch
+from sfumato.attacks.writers.wordpieces import Tokens, Wordpieces
+from sfumato.attacks.writers.writing import Batches, WriterTraining, by_length
 from sfumato.devices import chosen_device
 from sfumato.embedders import load_embedder
 from sfumato.errors import InputError

@@ -13,10 +13,10 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 
 from sfumato.attacks.base import Attack, Embeds, OnStep, checked, entrance_of
-from sfumato.attacks.perceptron import Inputs, Schedule
-from sfumato.attacks.reader import TokenReader
-from sfumato.attacks.training_set import TrainingRun, TrainingSet, train_all
-from sfumato.attacks.vocabulary import Vocabulary
+from sfumato.attacks.terms.perceptron import Inputs, Schedule
+from sfumato.attacks.terms.reader import TokenReader
+from sfumato.attacks.terms.training_set import TrainingRun, TrainingSet, train_all
+from sfumato.attacks.terms.vocabulary import Vocabulary
 from sfumato.concepts.concept import Concept
 from sfumato.concepts.texts.duplicates import split_texts
 from sfumato.errors import InputError, ParameterError
@@ -140,7 +140,7 @@ class TokenClassifier(Attack):
     def _checked(self, texts: Sequence[str], vectors: Any) -> tuple[list[str], Any]:
         if self.device is None:
             return checked(texts, vectors)
-        from sfumato.attacks.placed import checked_on, place
+        from sfumato.attacks.on_device import checked_on, place
 
         return checked_on(texts, vectors, place(self.device))
 

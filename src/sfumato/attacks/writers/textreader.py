@@ -14,13 +14,13 @@ from sfumato import artifacts
 from sfumato.arrays import as_vectors
 from sfumato.artifacts import PathLike
 from sfumato.attacks.base import Control, Embeds, Inverter, Recovered
-from sfumato.attacks.generate import Specials
-from sfumato.attacks.hf_training import autocast
-from sfumato.attacks.network import Network, Sizes
-from sfumato.attacks.quantise import Arrays, pack, unpack
-from sfumato.attacks.search import Search, Searcher, hypothesis
-from sfumato.attacks.victim import pack_victim, unpack_victim
-from sfumato.attacks.wordpieces import Wordpieces
+from sfumato.attacks.huggingface.training import autocast
+from sfumato.attacks.kept_release import pack_victim, unpack_victim
+from sfumato.attacks.writers.generate import Specials
+from sfumato.attacks.writers.network import Network, Sizes
+from sfumato.attacks.writers.quantise import Arrays, pack, unpack
+from sfumato.attacks.writers.search import Search, Searcher, hypothesis
+from sfumato.attacks.writers.wordpieces import Wordpieces
 from sfumato.devices import chosen_device
 from sfumato.embedders import load_embedder
 from sfumato.errors import ArtifactError, InputError

@@ -12,7 +12,7 @@ from sfumato import artifacts
 from sfumato.arrays import as_vectors, row_blocks
 from sfumato.artifacts import PathLike
 from sfumato.attacks.base import Inverter, Recovered, checked
-from sfumato.attacks.victim import pack_texts, unpack_texts
+from sfumato.attacks.kept_release import pack_texts, unpack_texts
 from sfumato.errors import ArtifactError, InputError
 from sfumato.metrics.similarity import unit_rows
 from sfumato.types import Floats, Vectors

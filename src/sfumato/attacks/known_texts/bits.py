@@ -16,7 +16,7 @@ from sfumato import artifacts
 from sfumato.arrays import as_vectors
 from sfumato.artifacts import PathLike
 from sfumato.attacks.base import Attack, Control, Inverter, OnStep, Recovered, checked
-from sfumato.attacks.victim import pack_texts, unpack_texts
+from sfumato.attacks.kept_release import pack_texts, unpack_texts
 from sfumato.bits import identified, identify
 from sfumato.errors import ArtifactError, InputError
 from sfumato.numbers import whole_number

@@ -11,12 +11,12 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from sfumato.attacks.base import Attack, OnStep, checked, entrance_of, held_back
-from sfumato.attacks.hf_training import seeded
-from sfumato.attacks.placed import rows_on
-from sfumato.attacks.search import Search
-from sfumato.attacks.textreader import TextReader
-from sfumato.attacks.training import Trainer
-from sfumato.attacks.writing import WriterTraining
+from sfumato.attacks.huggingface.training import seeded
+from sfumato.attacks.on_device import rows_on
+from sfumato.attacks.writers.search import Search
+from sfumato.attacks.writers.textreader import TextReader
+from sfumato.attacks.writers.training import Trainer
+from sfumato.attacks.writers.writing import WriterTraining
 from sfumato.devices import chosen_device
 from sfumato.embedders import load_embedder
 from sfumato.errors import InputError

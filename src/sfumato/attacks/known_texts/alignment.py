@@ -24,8 +24,9 @@ from sfumato import artifacts
 from sfumato.arrays import as_vectors
 from sfumato.artifacts import PathLike
 from sfumato.attacks.base import Attack, Control, Embeds, Inverter, OnStep, Recovered, checked, held_back
-from sfumato.attacks.hf_library import Library, unit
-from sfumato.attacks.leastsquares import (
+from sfumato.attacks.huggingface.library import Library, unit
+from sfumato.attacks.kept_release import Tensors
+from sfumato.attacks.known_texts.leastsquares import (
     RIDGES,
     LeaveOneOut,
     LinearMap,
@@ -35,7 +36,6 @@ from sfumato.attacks.leastsquares import (
     fit_ridge,
     moments,
 )
-from sfumato.attacks.victim import Tensors
 from sfumato.embedders import load_embedder
 from sfumato.errors import ArtifactError, InputError, ParameterError
 from sfumato.metrics.similarity import pair_cosines

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from sfumato.attacks.layers import Block, KeyValueCache, Linear, rotation, rounded
+from sfumato.attacks.writers.layers import Block, KeyValueCache, Linear, rotation, rounded
 
 
 @dataclass(frozen=True, slots=True)

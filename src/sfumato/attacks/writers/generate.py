@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from sfumato.attacks.network import Network
+from sfumato.attacks.writers.network import Network
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from sfumato.attacks.generate import Written
+from sfumato.attacks.writers.generate import Written
 
 
 class PrefixModel(nn.Module):

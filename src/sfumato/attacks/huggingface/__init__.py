@@ -1,0 +1,1 @@
+"""Attacks that train or load Hugging Face models from local folders."""

@@ -1,0 +1,1 @@
+"""Attacks that name the sensitive terms of a text."""

@@ -1,0 +1,1 @@
+"""Attacks that write the text: a small network of our own, and what corrects it."""
