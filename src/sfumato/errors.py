@@ -13,7 +13,7 @@ SfumatoError
 
 Messages say what, the rule, the value found and what to do, in one line. They name rows, never contents.
 
-Two more never reach a caller: `server.problems.Problem` becomes an HTTP answer, and `auditing.rows.LeftOut`
+Two more never reach a caller: `server.http.problems.Problem` becomes an HTTP answer, `trials.rows.LeftOut`
 a line of the report. Warnings stand beside what they warn of: `randomness.InsecureSeedWarning`,
 `protector.TextsMissingWarning`, `stores.metadata.MetadataWarning` and
 `attacks.hf_models.UntestedVersionWarning`.

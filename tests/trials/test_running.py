@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 
 from sfumato.attacks.base import Attack, Inverter, Recovered
+from sfumato.attacks.bits import Bits
 from sfumato.attacks.classifier import TokenClassifier
 from sfumato.attacks.linkage import Linkage
 from sfumato.attacks.reader import TokenReader
 from sfumato.embedders import Fake
 from sfumato.errors import InputError, ParameterError
 from sfumato.evaluation import Defence
-from sfumato.mechanisms import Laplace
+from sfumato.mechanisms import Identity, Laplace
 from sfumato.protector import Protector
 from sfumato.trials.making import inverter_of, make_attack
 from sfumato.trials.running import figures_of, run_attack
+from sfumato.trials.split import Pool
+from sfumato.trials.target import DefenceTarget
 from sfumato.trials.threat import ThreatModel, set_up
 from tests.test_protector import PLACE, sentences
 
@@ -123,3 +126,36 @@ def test_somebodys_releases_are_leaked_pairs_or_read_with_texts_of_ones_own():
 def test_scenes_that_do_not_work_say_why(threat, message):
     with pytest.raises(InputError, match=message):
         set_up(threat, QUICK)
+
+
+def test_the_control_is_of_the_same_rows_and_stays_with_a_kept_attack(tmp_path):
+    defence = Defence(name="laplace", mechanism=Laplace(epsilon=60.0), embedder=FAKE)
+    threat = ThreatModel(texts=TEXTS, defence=defence, embedder=FAKE)
+    done = run_attack(replace(QUICK, control=False), threat, concept=PLACE)
+    assert done.control.metric == done.figures[0].metric and done.control.count == done.figures[0].count
+    assert done.control.value > done.figures[0].value
+    done.inverter.save(tmp_path / "kept")
+    again = run_attack(QUICK, replace(threat, texts=None, vectors=FAKE.embed(TEXTS)), load=tmp_path / "kept")
+    assert again.control.value == pytest.approx(done.control.value)
+
+
+def test_what_changes_nothing_is_its_own_control():
+    plain = run_attack(QUICK, ThreatModel(texts=TEXTS, embedder=FAKE), concept=PLACE)
+    nothing = Defence(name="identity", mechanism=Identity(), embedder=FAKE)
+    same = run_attack(QUICK, ThreatModel(texts=TEXTS, defence=nothing, embedder=FAKE), concept=PLACE)
+    assert plain.control == plain.figures[0] == same.control == same.figures[0]
+
+
+def test_clean_vectors_prove_nothing_about_bits():
+    defence = Defence(name="laplace", mechanism=Laplace(epsilon=2.0), embedder=FAKE)
+    done = run_attack(Bits(), ThreatModel(texts=TEXTS[:80], defence=defence, embedder=FAKE))
+    assert done.control.metric == "named on plain float32 noise" and done.control.value > 0.9
+    assert done.figures[0].value < 0.1
+
+
+def test_the_command_and_an_audit_release_alike():
+    defence = Defence(name="laplace", mechanism=Laplace(epsilon=200.0), embedder=FAKE)
+    ready = set_up(ThreatModel(texts=TEXTS, defence=defence, embedder=FAKE, seed=3), Linkage())
+    pool = Pool(TEXTS, FAKE.embed(TEXTS))
+    assert np.array_equal(ready.attacked, DefenceTarget(defence, pool, seed=3).documents())
+    assert np.array_equal(ready.attacked, defence.release(TEXTS, seed=3))
