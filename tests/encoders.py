@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pytest
 
-from sfumato.auditing.once import Once
 from sfumato.embedders.minilm import MiniLM
+from sfumato.embedders.remembering import RememberingEmbedder
 
 
 class _True:
@@ -24,8 +24,8 @@ class _True:
 
 
 @functools.cache
-def _once() -> Once:
-    return Once(_True())
+def _once() -> RememberingEmbedder:
+    return RememberingEmbedder(_True())
 
 
 @contextlib.contextmanager
