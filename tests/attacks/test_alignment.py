@@ -10,7 +10,7 @@ from scipy.stats import multivariate_normal
 from sfumato import artifacts
 from sfumato.attacks import ATTACKS
 from sfumato.attacks.base import Inverter, Recovered, fresh_releases
-from sfumato.attacks.known_texts.alignment import AlignedReader, Alignment, Library
+from sfumato.attacks.known_texts.alignment import _READERS, AlignedReader, Alignment, Library
 from sfumato.attacks.known_texts.leastsquares import (
     RIDGES,
     LeaveOneOut,
@@ -27,6 +27,7 @@ from sfumato.metrics.similarity import pair_cosines
 from sfumato.protector import Protector
 from sfumato.randomness import generator
 from sfumato.release import Release, as_release
+from sfumato.trials.making import inverter_of
 
 DIM = 32
 OWN = Fake(dim=DIM)
@@ -383,6 +384,18 @@ def test_save_and_load(tmp_path, reader):
     assert first.rows == second.rows and np.array_equal(first.scores, second.scores)
     assert again.control == made.control and type(again.reader) is type(made.reader)
     assert again.save(tmp_path / "again") == digest
+    # Version 0.1 had its modules elsewhere: the name of the class is what counts.
+    saved = artifacts.load(tmp_path / "saved", AlignedReader.kind)
+    name = saved.config["reader"]["class"].rpartition(":")[2]
+    older = {**saved.config, "reader": {**saved.config["reader"], "class": f"sfumato.attacks.moved:{name}"}}
+    artifacts.save(tmp_path / "older", AlignedReader.kind, older, saved.tensors)
+    assert type(AlignedReader.load(tmp_path / "older").reader) is type(made.reader)
+
+
+def test_every_reader_can_be_saved_with_a_map():
+    for entry in ATTACKS:
+        kind = inverter_of(ATTACKS.get(entry.name))
+        assert kind is AlignedReader or _READERS[kind.__qualname__] == kind.__module__
 
 
 def test_saved_attacks_that_are_refused(tmp_path):

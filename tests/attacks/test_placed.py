@@ -9,8 +9,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from sfumato.attacks import perceptron  # noqa: E402
 from sfumato.attacks.base import fresh_releases  # noqa: E402
+from sfumato.attacks.terms import perceptron  # noqa: E402
 from sfumato.attacks.terms.classifier import TokenClassifier, best_of  # noqa: E402
 from sfumato.attacks.terms.perceptron import Schedule, train  # noqa: E402
 from sfumato.attacks.terms.reader import TokenReader  # noqa: E402

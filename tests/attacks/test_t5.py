@@ -237,9 +237,10 @@ def test_trains_on_fresh_noise_and_asks_only_about_guesses(folder, monkeypatch):
 
 
 def test_bfloat16_as_on_a_gpu(folder, monkeypatch):
-    for module in ("t5", "hf_reader"):
+    for module in ("vec2text", "reader"):
         monkeypatch.setattr(
-            f"sfumato.attacks.{module}.autocast", lambda device: torch.autocast("cpu", torch.bfloat16)
+            f"sfumato.attacks.huggingface.{module}.autocast",
+            lambda device: torch.autocast("cpu", torch.bfloat16),
         )
     made = settings(folder, epochs=15, steps=1).fit(TEXTS, embed(TEXTS))
     assert made.control.value >= 0.7

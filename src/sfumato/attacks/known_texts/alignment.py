@@ -10,8 +10,7 @@ predicts towards the mean, and that hides the nearest neighbour.
 
 from __future__ import annotations
 
-import importlib.util
-import re
+import importlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,7 +48,17 @@ __all__ = ["AlignedReader", "Alignment", "Library"]
 Method = Literal["ridge", "procrustes"]
 
 _PREFIX = "reader."
-_HOME = "sfumato.attacks."
+_READERS = {
+    "Library": "sfumato.attacks.huggingface.library",
+    "LanguageModelReader": "sfumato.attacks.huggingface.causal",
+    "T5Reader": "sfumato.attacks.huggingface.reader",
+    "Linker": "sfumato.attacks.known_texts.linkage",
+    "BitReader": "sfumato.attacks.known_texts.bits",
+    "TokenReader": "sfumato.attacks.terms.reader",
+    "InformedReader": "sfumato.attacks.terms.informed",
+    "TextReader": "sfumato.attacks.writers.textreader",
+}
+"""What may have been saved, by its name: a file names no module that is imported for it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,7 +198,7 @@ class AlignedReader(Inverter):
     def save(self, path: PathLike) -> str:
         """Write the map and the reader as one folder."""
         kind = type(self.reader)
-        if not kind.__module__.startswith(_HOME):
+        if _READERS.get(kind.__qualname__) != kind.__module__:
             raise ArtifactError(f"A reader that is saved must be one of Sfumato's. Found {kind.__name__}.")
         with TemporaryDirectory() as folder:
             self.reader.save(Path(folder) / "reader")
@@ -223,12 +232,10 @@ class AlignedReader(Inverter):
 
 def _unpacked(config: dict[str, Any], tensors: Tensors) -> Inverter:
     """Make a packed reader again; only Sfumato's own classes are ever imported."""
-    module, _, name = str(config["class"]).partition(":")
-    kind = None
-    if re.fullmatch(r"sfumato\.attacks\.\w+", module) and importlib.util.find_spec(module) is not None:
-        kind = getattr(importlib.import_module(module), name, None)
-    if not (isinstance(kind, type) and issubclass(kind, Inverter)):
+    name = str(config["class"]).rpartition(":")[2]
+    if name not in _READERS:
         raise ArtifactError(f"The saved reader must be one of Sfumato's. Found {config['class']!r:.80}.")
+    kind: type[Inverter] = getattr(importlib.import_module(_READERS[name]), name)
     own = {
         key.removeprefix(_PREFIX): np.array(rows) for key, rows in tensors.items() if key.startswith(_PREFIX)
     }
