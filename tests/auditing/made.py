@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sfumato.auditing.cautions import cautions
 from sfumato.auditing.result import Audit
+from sfumato.auditing.truth import Truth
 from sfumato.auditing.verdict import Limits, decide
 from sfumato.mechanisms import Laplace
 from sfumato.metrics.utility import Utility
@@ -60,7 +61,8 @@ def made_audit(*, rows=None, fail_above=0.1, fail_absolute_above=None, source="t
     }  # fmt: skip
     named = source == "terms"
     given = {
-        "verdict": verdict, "cautions": cautions(verdict, worst, None, limits, attacks),
+        "verdict": verdict, "truth": Truth("detector", "2 listed terms", own=True),
+        "cautions": cautions(verdict, worst, None, limits, attacks),
         "attacks": tuple(attacks), "worst_case": worst,
         "left_out": (("minilm", "Not installed: pip install 'sfumato[minilm-inverter]'"),),
         "utilities": (utility(),),

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from sfumato.auditing.truth import Truth
 from sfumato.auditing.verdict import Outcome, Verdict
 from sfumato.metrics.utility import Utility
+from sfumato.trials.finding import FoundAndMissed
 from sfumato.trials.questions.oracle import Oracle
 from sfumato.trials.rivals import BaselineRow, matched, plain_utility
 from sfumato.trials.rows import AttackRow
@@ -46,6 +48,8 @@ class Audit:
     """
 
     verdict: Verdict
+    truth: Truth
+    """Who decided what is sensitive."""
     cautions: tuple[str, ...] = ()
     """What a reader of the verdict has to know beside it."""
     concepts: tuple[ConceptResult, ...] = ()
@@ -90,6 +94,15 @@ class Audit:
         return None if self.verdict.row is None else self.verdict.row.excess
 
     @property
+    def finding(self) -> FoundAndMissed | None:
+        """Leakage on found and missed rows, by the attack the verdict rests on or else the first trained one.
+
+        None where no attack was trained.
+        """
+        first = [] if self.verdict.row is None else [self.verdict.row]
+        return next((row.finding for row in (*first, *self.attacks) if row.finding is not None), None)
+
+    @property
     def utility(self) -> Utility:
         """The main measure of utility."""
         return self.utilities[0]
@@ -104,8 +117,10 @@ class Audit:
         return {
             "verdict": self.verdict.outcome,
             "reason": self.verdict.reason,
+            "truth": self.truth.source,
             "cautions": list(self.cautions),
             "leakage": None if row is None else _leakage(row),
+            "rows": None if self.finding is None else self.finding.to_dict(),
             "worst_case": None if self.worst_case is None else _leakage(self.worst_case),
             "oracle": None if self.oracle is None else self.oracle.to_dict(),
             "concepts": [each.to_dict() for each in self.concepts],

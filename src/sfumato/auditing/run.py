@@ -14,6 +14,7 @@ from sfumato.auditing.result import Audit
 from sfumato.auditing.settings import AuditSettings
 from sfumato.auditing.several import Unaudited, together
 from sfumato.auditing.subject import Gold, Subject, noise_of, settings_of, subject
+from sfumato.auditing.truth import Truth
 from sfumato.auditing.verdict import Verdict, decide
 from sfumato.concepts.concept import Concept
 from sfumato.embedders.base import Embedder
@@ -39,6 +40,7 @@ def audit(
     clean: Any = None,
     embedder: Embedder | str | None = None,
     spans: RowSpans | None = None,
+    truth_spans: str | None = None,
     gold: Sequence[Gold] = (),
     showable: Sequence[bool] | None = None,
     settings: AuditSettings | None = None,
@@ -55,6 +57,8 @@ def audit(
         clean: clean vectors of the texts; embedded where they are not given.
         embedder: the encoder, or its name; a protector brings its own.
         spans: labelled spans of each text, for a concept defined by a label.
+        truth_spans: in place of a concept, the label (or several between commas) that decides what is
+            sensitive; the protector finds by its own means, misses included.
         gold: searches or scored pairs to measure utility by; clean neighbours, if left out.
         showable: which texts may stand in the result beside what was read of them; none, if left out.
         settings: which suite, and the limits.
@@ -68,7 +72,7 @@ def audit(
     steps.begin("embedding")
     given = subject(
         texts, concept, protector=protector, released=released, clean=clean, embedder=embedder,
-        spans=spans, showable=showable, gold=gold, on_batch=steps.embedded,
+        spans=spans, truth_spans=truth_spans, showable=showable, gold=gold, on_batch=steps.embedded,
     )  # fmt: skip
     steps.total = 1 + (steps.total - 1) * len(given.concepts)
     # The products of an attack are small: threads that meet after each one cost more than they give.
@@ -114,6 +118,7 @@ def _run(given: Subject, concept: Concept, chosen: AuditSettings, names: list[st
         terms = by_term(split, columns)
     return Audit(
         verdict=verdict,
+        truth=Truth.of(concept, given.protector),
         cautions=cautions(verdict, experiment.worst, experiment.oracle, limits, experiment.rows),
         attacks=tuple(experiment.rows),
         worst_case=experiment.worst,

@@ -39,6 +39,7 @@ from sfumato.cli.options.audit import (
     SuiteOption,
     TermsOption,
     TextFieldOption,
+    TruthSpansOption,
     UtilityOption,
     WorstCaseOption,
 )
@@ -53,13 +54,15 @@ from sfumato.reference import place_name
 from sfumato.report import audit_page
 from sfumato.report.words import matched_words
 from sfumato.stores.address import parse_address
+from sfumato.trials.finding import FoundAndMissed
 from sfumato.trials.rows import AttackRow, percent
 
 NAME = "audit"
 EXAMPLE = (
     "Examples: sfumato audit notes.jsonl --protector places --fail-above 0.10 -o report.html  |  "
     "sfumato audit notes.jsonl --embeddings stored.parquet --concept disease --json audit.json  |  "
-    "sfumato audit --store chroma:db#notes --concept disease"
+    "sfumato audit --store chroma:db#notes --concept disease  |  "
+    "sfumato audit labelled.jsonl --protector people --truth-spans PER --json audit.json"
 )
 LIMIT = 20_000
 FIGURES = ("clean", "removed", "guess", "released", "excess", "absolute")
@@ -76,8 +79,11 @@ def _concepts(
 def show(found: Audit) -> None:
     """Print the verdict and the figures behind it; never a text."""
     screen = console()
+    screen.print(found.truth.words(found.finding), highlight=False, markup=False)
     if found.attacks:
         screen.print(_attacks(found))
+    if found.finding is not None and found.finding.found is not None:
+        screen.print(_classes(found.finding))
     for name, reason in found.left_out:
         screen.print(f"left out: {name}: {reason}", highlight=False, markup=False)
     for utility in found.utilities:
@@ -116,6 +122,20 @@ def _attacks(found: Audit) -> Table:
     table = _table("attack", *FIGURES, "counts")
     for row in found.attacks:
         table.add_row(row.name, *_figures(row), ("yes" if row.counts else "") if row.works else "fails")
+    return table
+
+
+def _classes(finding: FoundAndMissed) -> Table:
+    table = _table("texts", "count", "released", "excess", "absolute")
+    named = (
+        ("all", finding.every),
+        ("found: the protector finds every term", finding.found),
+        ("missed: it misses one", finding.missed),
+    )
+    for name, each in named:
+        if each is not None:
+            figures = (each.released, each.excess, each.absolute)
+            table.add_row(name, str(each.count), *("-" if one is None else percent(one) for one in figures))
     return table
 
 
@@ -163,6 +183,7 @@ def command(
     concept: ConceptOption = None,
     terms: TermsOption = None,
     spans: SpansOption = None,
+    truth_spans: TruthSpansOption = None,
     secret: SecretOption = None,
     suite: SuiteOption = "quick",
     fail_above: FailAboveOption = None,
@@ -204,8 +225,9 @@ def command(
     with progress("reading", 100) as bar:
         found = audit(
             given.texts, _concepts(concept, terms, spans), protector=made, released=stored,
-            clean=given.vectors(clean, "--clean"), embedder=embedder, spans=given.spans, gold=gold,
-            showable=given.showable, settings=settings, on_step=teller(bar),
+            clean=given.vectors(clean, "--clean"), embedder=embedder, spans=given.spans,
+            truth_spans=truth_spans, gold=gold, showable=given.showable, settings=settings,
+            on_step=teller(bar),
         )  # fmt: skip
     _hand_over(replace(found, settings=found.settings | {"command": _command(source, options)}), out, json)
 

@@ -12,6 +12,7 @@ from sfumato.auditing.result import Audit, ConceptResult
 from sfumato.report.chart import Point, Series, bar, pen, tradeoff
 from sfumato.report.page import render
 from sfumato.report.words import STANDARDS, guarantee_words, heading, limits, matched_words, reason
+from sfumato.trials.finding import FoundAndMissed
 from sfumato.trials.rows import AttackRow, percent
 
 LIKE_REMOVAL = (0.95, 0.05)
@@ -28,6 +29,8 @@ def audit_page(audit: Audit, *, title: str = "Leakage audit") -> str:
         outcome=audit.outcome,
         heading=_unbroken(heading(audit)),
         reason=_unbroken(reason(audit)),
+        truth=_unbroken(audit.truth.words(audit.finding)),
+        classes=_classes(audit.finding),
         cautions=[_unbroken(each) for each in audit.cautions],
         concepts=[_concept(each) for each in audit.concepts] if len(audit.concepts) > 1 else [],
         cards=_cards(audit),
@@ -111,6 +114,28 @@ def _concept(each: ConceptResult) -> dict[str, str]:
         "verdict": each.outcome,
         "attack": "" if row is None else row.name,
     }
+
+
+def _classes(finding: FoundAndMissed | None) -> list[dict[str, str]]:
+    """Found and missed rows beside all; nothing where no detector is known."""
+    if finding is None or finding.found is None or finding.missed is None:
+        return []
+    named = {"all": finding.every, "found": finding.found, "missed": finding.missed}
+    return [
+        {
+            "name": name,
+            "count": str(each.count),
+            **{
+                key: "–" if value is None else percent(value)
+                for key, value in (
+                    ("released", each.released), ("excess", each.excess), ("absolute", each.absolute)
+                )
+            },
+            "between": between(each.interval),
+            "absolute_between": between(each.absolute_interval),
+        }
+        for name, each in named.items()
+    ]  # fmt: skip
 
 
 def _series(audit: Audit) -> list[Series]:

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sfumato.attacks import ATTACKS
 from sfumato.errors import SfumatoError
 from sfumato.protector import Protector
+from sfumato.trials.finding import by_finding, every_term_found
 from sfumato.trials.progress import Steps
 from sfumato.trials.questions.averaging import averaging_row
 from sfumato.trials.questions.informed import NAME as INFORMED
@@ -57,6 +61,12 @@ class Experiment:
     left_out: list[tuple[str, str]] = field(default_factory=list)
     read: dict[str, tuple[Calibration, Reading]] = field(default_factory=dict)
     oracle: Oracle | None = None
+    found: NDArray[np.bool_] | None = field(init=False)
+    """`[m]` whether the protector finds every term of each text with the concept; None without one."""
+
+    def __post_init__(self) -> None:
+        """Look which terms the protector finds."""
+        self.found = every_term_found(self.target, self.split)
 
     @property
     def query(self) -> bool:
@@ -129,6 +139,15 @@ class Experiment:
         note = "" if calibration.floor else "No encoder: its floor was not measured."
         if not method.learns:
             note = "It learns nothing, so it cannot adapt to a defence."
+        how = split.resampling()
+        finding = by_finding(
+            None if self.found is None else self.found[split.test],
+            control=calibration.control,
+            floor=calibration.floor,
+            prior=calibration.prior,
+            released=reading.hits,
+            groups=how.groups,
+        )
         self.rows.append(
             row_of(
                 method.name,
@@ -139,9 +158,10 @@ class Experiment:
                 floor_is="removed",
                 prior=calibration.prior,
                 released=reading.hits,
-                how=split.resampling(),
+                how=how,
                 counts=True,
                 note=note,
+                finding=finding,
             )
         )
         self.read[name] = calibration, reading

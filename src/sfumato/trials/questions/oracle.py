@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.attacks.known_texts.oracle import name_by_asking
 from sfumato.concepts.concept import Concept
 from sfumato.concepts.texts.swaps import written_like
 from sfumato.embedders.remembering import RememberingEmbedder
@@ -85,6 +84,8 @@ def oracle_row(
 
     His control is the same choice among clean vectors; his floor and prior are chance.
     """
+    from sfumato.attacks.known_texts.oracle import name_by_asking
+
     encoder, asked_for = _able(split, protector)
     terms = candidates(split, suite.candidates)
     asked = asked_of(split, terms, suite.informed, seed)
