@@ -73,6 +73,21 @@ def test_missed_rows_leak_clearly_more_and_the_verdict_names_them(labelled):
     assert f"{rows['missed']['count']} in which it misses one" in written["reason"]
 
 
+def test_presence_and_linkage_are_in_the_summary(labelled, capsys):
+    written = labelled.to_dict()
+    presence, linkage = written["presence"], written["linkage"]
+    assert set(presence) == {"clean", "removed", "released"} and 0.5 < presence["clean"] <= 1.0
+    # The context differs too, so removal hides no presence here; neutral terms do not hide it either.
+    assert presence["removed"] > 0.5 < presence["released"]
+    known = labelled.settings["pool"]
+    assert linkage["prior"] == pytest.approx(1 / known) and linkage["released"] > 0.9
+    shown = shown_by(audit_page(labelled))
+    assert f"{presence['released']:.2f}" in shown and f"picked out of {known} known ones" in shown
+    show(labelled)
+    printed = capsys.readouterr().out
+    assert f"presence: {presence['released']:.2f}" in printed and "linkage: " in printed
+
+
 def test_the_page_and_the_screen_have_found_and_missed_rows(labelled, capsys):
     shown = shown_by(audit_page(labelled))
     assert "The truth here is labels (spans labelled DIS)" in shown and OWN not in shown

@@ -10,6 +10,7 @@ from sfumato.auditing.verdict import Outcome, Verdict
 from sfumato.metrics.utility import Utility
 from sfumato.trials.finding import FoundAndMissed
 from sfumato.trials.questions.oracle import Oracle
+from sfumato.trials.questions.presence import Presence
 from sfumato.trials.rivals import BaselineRow, matched, plain_utility
 from sfumato.trials.rows import AttackRow
 
@@ -58,6 +59,8 @@ class Audit:
     """The informed attacker; None where he could not be asked."""
     oracle: Oracle | None = None
     """Who asked the same protector for texts of his own; None where nobody could."""
+    presence: Presence | None = None
+    """Whether texts with the concept can be told from those without; None where there are too few."""
     left_out: tuple[tuple[str, str], ...]
     """Attacks and baselines that were not run, and why."""
     utilities: tuple[Utility, ...]
@@ -103,6 +106,11 @@ class Audit:
         return next((row.finding for row in (*first, *self.attacks) if row.finding is not None), None)
 
     @property
+    def linkage(self) -> AttackRow | None:
+        """Which of the known texts a vector is of; None where that could not be asked."""
+        return next((row for row in self.attacks if row.name == "linkage"), None)
+
+    @property
     def utility(self) -> Utility:
         """The main measure of utility."""
         return self.utilities[0]
@@ -123,6 +131,8 @@ class Audit:
             "rows": None if self.finding is None else self.finding.to_dict(),
             "worst_case": None if self.worst_case is None else _leakage(self.worst_case),
             "oracle": None if self.oracle is None else self.oracle.to_dict(),
+            "presence": None if self.presence is None else self.presence.to_dict(),
+            "linkage": None if self.linkage is None else _shares(self.linkage),
             "concepts": [each.to_dict() for each in self.concepts],
             "utility": plain_utility(self.utility),
             "utilities": [plain_utility(each) for each in self.utilities],
@@ -137,6 +147,10 @@ class Audit:
             "notes": list(self.notes),
             "settings": self.settings,
         }
+
+
+def _shares(row: AttackRow) -> dict[str, float]:
+    return {"released": row.released, "prior": row.prior}
 
 
 def _leakage(row: AttackRow) -> dict[str, Any]:

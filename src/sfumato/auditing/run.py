@@ -123,6 +123,7 @@ def _run(given: Subject, concept: Concept, chosen: AuditSettings, names: list[st
         attacks=tuple(experiment.rows),
         worst_case=experiment.worst,
         oracle=experiment.oracle,
+        presence=experiment.presence,
         left_out=tuple(experiment.left_out),
         utilities=tuple(each.measure(target) for each in measures),
         baselines=tuple(baselines),

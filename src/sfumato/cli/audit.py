@@ -52,7 +52,7 @@ from sfumato.files import write_atomic
 from sfumato.numbers import whole_number
 from sfumato.reference import place_name
 from sfumato.report import audit_page
-from sfumato.report.words import matched_words
+from sfumato.report.words import linkage_words, matched_words, presence_words
 from sfumato.stores.address import parse_address
 from sfumato.trials.finding import FoundAndMissed
 from sfumato.trials.rows import AttackRow, percent
@@ -89,6 +89,11 @@ def show(found: Audit) -> None:
     for utility in found.utilities:
         kept = "undefined" if utility.kept is None else percent(utility.kept)
         screen.print(f"{utility.metric}: {utility.released:.3f} of {utility.clean:.3f} clean, {kept} kept")
+    if found.presence is not None:
+        screen.print(f"presence: {': '.join(presence_words(found.presence))}", highlight=False)
+    if found.linkage is not None:
+        share = percent(found.linkage.released)
+        screen.print(f"linkage: {share} of {linkage_words(found.linkage)}", highlight=False)
     if words := matched_words(found):
         screen.print(words)
     if len(found.concepts) > 1:

@@ -11,7 +11,16 @@ from markupsafe import Markup
 from sfumato.auditing.result import Audit, ConceptResult
 from sfumato.report.chart import Point, Series, bar, pen, tradeoff
 from sfumato.report.page import render
-from sfumato.report.words import STANDARDS, guarantee_words, heading, limits, matched_words, reason
+from sfumato.report.words import (
+    STANDARDS,
+    guarantee_words,
+    heading,
+    limits,
+    linkage_words,
+    matched_words,
+    presence_words,
+    reason,
+)
 from sfumato.trials.finding import FoundAndMissed
 from sfumato.trials.rows import AttackRow, percent
 
@@ -88,6 +97,11 @@ def _cards(audit: Audit) -> list[dict[str, str]]:
         named = audit.oracle.named
         asked = f"named by who may ask the same protector; {percent(audit.oracle.chance)} by chance"
         cards.append(_card("Oracle", named.value, (named.low, named.high), asked))
+    if audit.presence is not None:
+        figure, beside = presence_words(audit.presence)
+        cards.append({"name": "Presence", "value": figure, "between": "", "note": _unbroken(beside)})
+    if audit.linkage is not None:
+        cards.append(_card("Linkage", audit.linkage.released, None, linkage_words(audit.linkage)))
     return cards
 
 

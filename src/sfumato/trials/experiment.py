@@ -19,6 +19,7 @@ from sfumato.trials.questions.informed import informed_row
 from sfumato.trials.questions.linkage import bits_row, linkage_row
 from sfumato.trials.questions.oracle import NAME as ORACLE
 from sfumato.trials.questions.oracle import Oracle, oracle_row
+from sfumato.trials.questions.presence import Presence, measure_presence
 from sfumato.trials.reading import (
     READY_MADE,
     AttackMethod,
@@ -61,6 +62,7 @@ class Experiment:
     left_out: list[tuple[str, str]] = field(default_factory=list)
     read: dict[str, tuple[Calibration, Reading]] = field(default_factory=dict)
     oracle: Oracle | None = None
+    presence: Presence | None = None
     found: NDArray[np.bool_] | None = field(init=False)
     """`[m]` whether the protector finds every term of each text with the concept; None without one."""
 
@@ -100,6 +102,7 @@ class Experiment:
         self.steps.begin("linkage")
         self._attempt("linkage", lambda: linkage_row(split, target, plan, seed=seed))
         self._attempt("bits", lambda: bits_row(split, target, plan, seed=seed))
+        self.presence = measure_presence(split, target, seed=seed)
         self.steps.begin("averaging")
         calibration = self.read[MAIN][0]
         self._attempt(
