@@ -20,7 +20,7 @@ from sfumato.metrics.leakage import Hits
 from sfumato.records import DISEASES, make_records
 from sfumato.report import audit_page
 from sfumato.trials.finding import by_finding
-from tests.auditing.made import made_audit
+from tests.auditing.made import baseline, made_audit
 from tests.auditing.schema import problems
 from tests.auditing.small import shrink
 from tests.report.test_page import words
@@ -73,6 +73,18 @@ def test_missed_rows_leak_clearly_more_and_the_verdict_names_them(labelled):
     assert f"{rows['missed']['count']} in which it misses one" in written["reason"]
 
 
+def test_redaction_has_its_row_and_its_place_in_the_picture(labelled):
+    removal = labelled.to_dict()["removal"]
+    assert removal["released"] == labelled.verdict.row.floor and removal["excess"] == 0.0
+    assert removal["utility"]["metric"] == labelled.utility.metric and 0.5 < removal["utility"]["kept"] < 1.0
+    page = audit_page(labelled)
+    assert "<title>concept cut out: 0.0 % excess at" in page
+    assert shown_by(page).count("concept cut out") >= 2
+    # A baseline that was attacked stands in its place.
+    attacked = replace(labelled, baselines=(baseline("removal", "taken out", 0.01, 0.9),))
+    assert "<title>concept cut out" not in audit_page(attacked)
+
+
 def test_presence_and_linkage_are_in_the_summary(labelled, capsys):
     written = labelled.to_dict()
     presence, linkage = written["presence"], written["linkage"]
@@ -86,6 +98,16 @@ def test_presence_and_linkage_are_in_the_summary(labelled, capsys):
     show(labelled)
     printed = capsys.readouterr().out
     assert f"presence: {presence['released']:.2f}" in printed and "linkage: " in printed
+
+
+def test_use_is_measured_where_something_happens(labelled, capsys):
+    utility = labelled.to_dict()["utility"]
+    touched, untouched = utility["touched"], utility["untouched"]
+    assert touched["rows"] + untouched["rows"] == utility["rows"]
+    assert touched["metric"] == utility["metric"] and touched["kept"] < utility["kept"] < untouched["kept"]
+    assert "neighbours nDCG@10, touched" in shown_by(audit_page(labelled))
+    show(labelled)
+    assert "neighbours nDCG@10, untouched" in capsys.readouterr().out
 
 
 def test_the_page_and_the_screen_have_found_and_missed_rows(labelled, capsys):

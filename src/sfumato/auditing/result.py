@@ -11,8 +11,10 @@ from sfumato.metrics.utility import Utility
 from sfumato.trials.finding import FoundAndMissed
 from sfumato.trials.questions.oracle import Oracle
 from sfumato.trials.questions.presence import Presence
-from sfumato.trials.rivals import BaselineRow, matched, plain_utility
+from sfumato.trials.removal import RemovalRow
+from sfumato.trials.rivals import BaselineRow, matched
 from sfumato.trials.rows import AttackRow
+from sfumato.trials.touched import Use
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,9 +65,11 @@ class Audit:
     """Whether texts with the concept can be told from those without; None where there are too few."""
     left_out: tuple[tuple[str, str], ...]
     """Attacks and baselines that were not run, and why."""
-    utilities: tuple[Utility, ...]
+    uses: tuple[Use, ...]
     """The first one is the one to look at."""
     baselines: tuple[BaselineRow, ...]
+    removal: RemovalRow | None = None
+    """The floor of the same attack as a defence; None where it was not measured."""
     guarantee: dict[str, Any]
     noise: dict[str, float | None]
     """`ratio` of the noise's length to a vector's, and the `cosine` kept, before any filter."""
@@ -102,13 +106,18 @@ class Audit:
 
         None where no attack was trained.
         """
-        first = [] if self.verdict.row is None else [self.verdict.row]
-        return next((row.finding for row in (*first, *self.attacks) if row.finding is not None), None)
+        row = self.verdict.trained(self.attacks)
+        return None if row is None else row.finding
 
     @property
     def linkage(self) -> AttackRow | None:
         """Which of the known texts a vector is of; None where that could not be asked."""
         return next((row for row in self.attacks if row.name == "linkage"), None)
+
+    @property
+    def utilities(self) -> tuple[Utility, ...]:
+        """Every measure of utility, of all rows."""
+        return tuple(each.every for each in self.uses)
 
     @property
     def utility(self) -> Utility:
@@ -134,11 +143,12 @@ class Audit:
             "presence": None if self.presence is None else self.presence.to_dict(),
             "linkage": None if self.linkage is None else _shares(self.linkage),
             "concepts": [each.to_dict() for each in self.concepts],
-            "utility": plain_utility(self.utility),
-            "utilities": [plain_utility(each) for each in self.utilities],
+            "utility": self.uses[0].to_dict(),
+            "utilities": [each.to_dict() for each in self.uses],
             "attacks": [each.to_dict() for each in self.attacks],
             "left_out": [{"name": name, "reason": reason} for name, reason in self.left_out],
             "baselines": [each.to_dict() for each in self.baselines],
+            "removal": None if self.removal is None else self.removal.to_dict(),
             "matched": self.matched() if self.baselines else None,
             "guarantee": self.guarantee,
             "noise": self.noise,

@@ -52,6 +52,11 @@ class Verdict:
         """What the command returns."""
         return EXIT_CODES[self.outcome]
 
+    def trained(self, rows: Sequence[AttackRow]) -> AttackRow | None:
+        """The trained attack of which classes of rows are shown: the one it rests on, or else the first."""
+        first = [] if self.row is None else [self.row]
+        return next((row for row in (*first, *rows) if row.finding is not None), None)
+
 
 def decide(rows: Sequence[AttackRow], limits: Limits, *, missing: str = "", asked: str = "") -> Verdict:
     """Judge an audit by the attacks that count.

@@ -86,14 +86,8 @@ def show(found: Audit) -> None:
         screen.print(_classes(found.finding))
     for name, reason in found.left_out:
         screen.print(f"left out: {name}: {reason}", highlight=False, markup=False)
-    for utility in found.utilities:
-        kept = "undefined" if utility.kept is None else percent(utility.kept)
-        screen.print(f"{utility.metric}: {utility.released:.3f} of {utility.clean:.3f} clean, {kept} kept")
-    if found.presence is not None:
-        screen.print(f"presence: {': '.join(presence_words(found.presence))}", highlight=False)
-    if found.linkage is not None:
-        share = percent(found.linkage.released)
-        screen.print(f"linkage: {share} of {linkage_words(found.linkage)}", highlight=False)
+    for line in _summary(found):
+        screen.print(line, highlight=False, markup=False)
     if words := matched_words(found):
         screen.print(words)
     if len(found.concepts) > 1:
@@ -101,6 +95,22 @@ def show(found: Audit) -> None:
     screen.print(f"\n{found.outcome.upper()}  {found.verdict.reason}", highlight=False)
     for words in found.cautions:
         screen.print(f"Note: {words}", highlight=False)
+
+
+def _summary(found: Audit) -> list[str]:
+    """Utility, presence and linkage, a line each."""
+    lines = []
+    for use in found.uses:
+        for where, utility in (("", use.every), (", touched", use.touched), (", untouched", use.untouched)):
+            if utility is not None:
+                kept = "undefined" if utility.kept is None else percent(utility.kept)
+                figures = f"{utility.released:.3f} of {utility.clean:.3f} clean, {kept} kept"
+                lines.append(f"{utility.metric}{where}: {figures}")
+    if found.presence is not None:
+        lines.append(f"presence: {': '.join(presence_words(found.presence))}")
+    if found.linkage is not None:
+        lines.append(f"linkage: {percent(found.linkage.released)} of {linkage_words(found.linkage)}")
+    return lines
 
 
 def _table(*columns: str) -> Table:
