@@ -162,6 +162,17 @@ def test_a_class_of_few_rows_has_a_count_and_no_figures():
     assert unknown["found"] is None and unknown["missed"] is None and unknown["all"]["count"] == 60
 
 
+def test_baselines_miss_what_the_protector_misses(protector, monkeypatch):
+    shrink(monkeypatch, baselines=("removal",))
+    settings = AuditSettings(baselines=True, worst_case=True)
+    found = sf.audit(TEXTS, protector=protector, spans=SPANS, truth_spans="DIS", settings=settings)
+    by_setting = {row.setting: row for row in found.baselines}
+    # A third of the terms is left in the text; cut out by the labels it would be the floor.
+    assert by_setting["taken out"].excess > 0.15 and found.removal.excess == 0.0
+    # The protector finds by itself, so texts with another term can be asked for.
+    assert found.worst_case is not None and found.worst_case.control > 0.9
+
+
 def test_what_is_sensitive_is_said_once_and_needs_spans(protector):
     with pytest.raises(InputError, match="Found both"):
         sf.audit(TEXTS, EVERY, protector=protector, spans=SPANS, truth_spans="DIS")

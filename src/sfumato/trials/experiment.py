@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.attacks import ATTACKS
+from sfumato.concepts.concept import Concept
 from sfumato.errors import SfumatoError
 from sfumato.protector import Protector
 from sfumato.trials.finding import by_finding, every_term_found
@@ -34,7 +35,7 @@ from sfumato.trials.rivals import BaselineRow, compare
 from sfumato.trials.rows import AttackRow, LeftOut, row_of
 from sfumato.trials.split import Split
 from sfumato.trials.suite import Suite
-from sfumato.trials.target import DefenceTarget, Target
+from sfumato.trials.target import DefenceTarget, Target, protector_of
 from sfumato.trials.utility import UtilityMeasure
 
 MAIN = "tokens"
@@ -125,9 +126,18 @@ class Experiment:
             calibration,
             measure,
             self.plan,
+            concept=self._looked_for,
             seed=self.seed,
             on_step=lambda name: self.steps.begin(f"baseline {name}"),
         )
+
+    @property
+    def _looked_for(self) -> Concept | None:
+        """What baselines look for where labels are the truth: the protector's own concept, if it has one."""
+        protector = protector_of(self.target)
+        own = () if protector is None else protector.concepts
+        alone = len(own) == 1 and own[0].source != "spans" and self.split.concept.source == "spans"
+        return own[0] if alone else None
 
     def _trained(self, name: str) -> None:
         """Run an attack that reads the concept, with its control and its floor."""

@@ -14,7 +14,7 @@ from sfumato.metrics.excess import measure_leakage
 from sfumato.metrics.intervals import Interval, Resampling
 from sfumato.metrics.leakage import Hits
 from sfumato.trials.split import Split
-from sfumato.trials.target import DefenceTarget, Target
+from sfumato.trials.target import Target, protector_of
 
 LEAST = 20
 """Rows below which a class has no figures."""
@@ -57,7 +57,7 @@ class FoundAndMissed:
 
 def every_term_found(target: Target, split: Split) -> NDArray[np.bool_] | None:
     """`[m]` whether the protector finds each term of each text that holds the concept; None without one."""
-    protector = target.defence.protector if isinstance(target, DefenceTarget) else None
+    protector = protector_of(target)
     if protector is None:
         return None
     texts = [split.texts[row] for row in split.rows]

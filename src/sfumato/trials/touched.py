@@ -11,7 +11,7 @@ import numpy as np
 from sfumato.metrics.utility import Utility
 from sfumato.trials.rivals import plain_utility
 from sfumato.trials.split import Split
-from sfumato.trials.target import DefenceTarget, Target
+from sfumato.trials.target import Target, protector_of
 from sfumato.trials.utility import RowMeasure
 
 LEAST = 20
@@ -52,7 +52,7 @@ def touched_texts(texts: Iterable[str], split: Split, target: Target) -> set[str
 
     Labels are known of the pool alone: of other texts only what a detector finds counts.
     """
-    protector = target.defence.protector if isinstance(target, DefenceTarget) else None
+    protector = protector_of(target)
     given: Sequence[str] = sorted(texts)
     own = dict(zip(split.texts, split.spans or [[]] * len(split.texts), strict=True))
     spans = None if split.spans is None else [own.get(text, []) for text in given]

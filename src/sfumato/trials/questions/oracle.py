@@ -14,7 +14,7 @@ from sfumato.embedders.remembering import RememberingEmbedder
 from sfumato.metrics.intervals import Figure, exact_share
 from sfumato.protector import Protector
 from sfumato.trials.control import MARGIN
-from sfumato.trials.questions.informed import asked_of, candidates
+from sfumato.trials.questions.informed import asked_of, candidates, spans_are_there
 from sfumato.trials.rows import AttackRow, LeftOut, percent
 from sfumato.trials.split import Split
 from sfumato.trials.suite import Suite
@@ -112,8 +112,7 @@ def _able(split: Split, protector: Protector | None) -> tuple[RememberingEmbedde
         )
     if split.embedder is None or protector.embedder is None:
         raise LeftOut("it asks for releases of texts, and there is no encoder")
-    if split.concept.source == "spans":
-        raise LeftOut("the spans come with the data, so texts with another term have none")
+    spans_are_there(split, protector)
     return split.embedder, replace(protector, ledger=None, embedder=split.embedder)
 
 
