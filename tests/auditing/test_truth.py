@@ -117,6 +117,7 @@ def test_the_page_and_the_screen_have_found_and_missed_rows(labelled, capsys):
     show(labelled)
     printed = " ".join(capsys.readouterr().out.split())
     assert "The truth here is labels" in printed and "missed: it misses one" in printed
+    assert "concept cut out" in printed
 
 
 def test_the_same_protector_by_its_own_detector_misses_nothing(protector):

@@ -55,6 +55,7 @@ from sfumato.report import audit_page
 from sfumato.report.words import linkage_words, matched_words, presence_words
 from sfumato.stores.address import parse_address
 from sfumato.trials.finding import FoundAndMissed
+from sfumato.trials.removal import RemovalRow
 from sfumato.trials.rows import AttackRow, percent
 
 NAME = "audit"
@@ -83,7 +84,7 @@ def show(found: Audit) -> None:
     if found.attacks:
         screen.print(_attacks(found))
     if found.finding is not None and found.finding.found is not None:
-        screen.print(_classes(found.finding))
+        screen.print(_classes(found.finding, found.removal))
     for name, reason in found.left_out:
         screen.print(f"left out: {name}: {reason}", highlight=False, markup=False)
     for line in _summary(found):
@@ -140,7 +141,7 @@ def _attacks(found: Audit) -> Table:
     return table
 
 
-def _classes(finding: FoundAndMissed) -> Table:
+def _classes(finding: FoundAndMissed, removal: RemovalRow | None) -> Table:
     table = _table("texts", "count", "released", "excess", "absolute")
     named = (
         ("all", finding.every),
@@ -151,6 +152,10 @@ def _classes(finding: FoundAndMissed) -> Table:
         if each is not None:
             figures = (each.released, each.excess, each.absolute)
             table.add_row(name, str(each.count), *("-" if one is None else percent(one) for one in figures))
+    if removal is not None:
+        figures = (removal.released, removal.excess, removal.absolute)
+        count = str(finding.every.count)
+        table.add_row("concept cut out", count, *("-" if one is None else percent(one) for one in figures))
     return table
 
 
