@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from sfumato.auditing.cautions import cautions
 from sfumato.auditing.result import Audit
+from sfumato.auditing.truth import Truth
 from sfumato.auditing.verdict import Limits, decide
 from sfumato.mechanisms import Laplace
 from sfumato.metrics.utility import Utility
 from sfumato.trials.rivals import BaselineRow
 from sfumato.trials.rows import AttackRow
+from sfumato.trials.touched import Use
 
 
 def row(name="tokens", *, control=0.9, floor=0.3, prior=0.05, released=0.33, counts=True, works=True, **more):
@@ -60,10 +62,11 @@ def made_audit(*, rows=None, fail_above=0.1, fail_absolute_above=None, source="t
     }  # fmt: skip
     named = source == "terms"
     given = {
-        "verdict": verdict, "cautions": cautions(verdict, worst, None, limits, attacks),
+        "verdict": verdict, "truth": Truth("detector", "2 listed terms", own=True),
+        "cautions": cautions(verdict, worst, None, limits, attacks),
         "attacks": tuple(attacks), "worst_case": worst,
         "left_out": (("minilm", "Not installed: pip install 'sfumato[minilm-inverter]'"),),
-        "utilities": (utility(),),
+        "uses": (Use(utility(), utility(0.9), utility(0.99)),),
         "baselines": (
             baseline("laplace", "noise ratio 0.7", 0.93, 0.85), baseline("laplace", "ratio 1.4", 0.6, 0.3),
             baseline("leace", "terms erased", 0.4, 0.98), baseline("rotation", "", 1.0, 1.0),

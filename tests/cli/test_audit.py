@@ -116,6 +116,8 @@ def bad_inputs(folder):
         "unknown concept": (*base, "--concept", "wether"),
         "unknown suite": (*base, "--suite", "slow"),
         "unknown attack": (*base, "--attack", "telepathy"),
+        "truth said twice": (*base, *terms, "--truth-spans", "DIS"),
+        "labels that are not there": (*base, "--truth-spans", "DIS"),
         "limit out of range": (*base, "--fail-above", "2"),
         "too few vectors": (*vectors, "short.npy", "--clean", "short.npy", *terms),
         "texts as vectors": (*vectors, "others.txt", *terms),
@@ -149,3 +151,18 @@ def test_the_example_for_ci_holds_a_protector_to_a_limit(tmp_path):
 def test_help_has_an_example():
     shown = sfumato("audit", "-h")
     assert shown.returncode == 0 and "Examples" in shown.stdout and "--fail-above" in shown.stdout
+
+
+def test_labels_can_be_the_truth(folder):
+    rows = [record.to_dict() for record in RECORDS]
+    for row in rows:
+        places = [(row["text"].find(term), term) for term in DISEASES if term in row["text"]]
+        row["spans"] = [{"start": at, "end": at + len(term), "label": "DIS"} for at, term in places]
+    (folder / "labelled.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    asked = ("--protector", "protector", "--truth-spans", "DIS,NONE", "--json", "labels.json")
+    done = sfumato("audit", "labelled.jsonl", *asked, cwd=folder)
+    assert done.stdout.startswith("The truth here is labels (spans labelled DIS, NONE)"), done.stderr
+    assert "missed: it misses one" in done.stdout
+    found = json.loads((folder / "labels.json").read_text())
+    assert found["truth"] == "labels" and "--truth-spans DIS,NONE" in found["settings"]["command"]
+    assert found["rows"]["found"]["count"] > found["rows"]["missed"]["count"] == 0

@@ -31,6 +31,7 @@ def cautions(
     found = []
     if verdict.outcome in ("pass", "measured") and verdict.row is not None:
         found += _absolute(verdict.row, limits)
+        found += _missed(verdict.row, limits)
     found += _informed(verdict, worst, limits)
     if oracle is not None and oracle.missed is not None and oracle.missed.low > oracle.chance:
         right = round(oracle.missed.value * oracle.missed.count)
@@ -55,6 +56,18 @@ def _absolute(row: AttackRow, limits: Limits) -> list[str]:
         f"{percent(row.prior)}: an absolute leakage of {percent(row.absolute)}. The excess does not show it, "
         f"because the same attack names {percent(row.floor or 0.0)} where the concept is removed: the rest "
         "of the text, or what the detector does not find, gives it away."
+    ]
+
+
+def _missed(row: AttackRow, limits: Limits) -> list[str]:
+    """Leakage that all rows together hide: that of texts in which the protector misses a term."""
+    missed = None if row.finding is None else row.finding.missed
+    least = WORTH_A_WORD if limits.excess is None else limits.excess
+    if missed is None or missed.excess is None or missed.excess <= least:
+        return []
+    return [
+        f"In {missed.count} of the attacked texts the protector misses a term; of those texts alone the "
+        f"excess leakage is {percent(missed.excess)}."
     ]
 
 

@@ -5,11 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from sfumato.auditing.truth import Truth
 from sfumato.auditing.verdict import Outcome, Verdict
 from sfumato.metrics.utility import Utility
+from sfumato.trials.finding import FoundAndMissed
 from sfumato.trials.questions.oracle import Oracle
-from sfumato.trials.rivals import BaselineRow, matched, plain_utility
+from sfumato.trials.questions.presence import Presence
+from sfumato.trials.removal import RemovalRow
+from sfumato.trials.rivals import BaselineRow, matched
 from sfumato.trials.rows import AttackRow
+from sfumato.trials.touched import Use
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +51,8 @@ class Audit:
     """
 
     verdict: Verdict
+    truth: Truth
+    """Who decided what is sensitive."""
     cautions: tuple[str, ...] = ()
     """What a reader of the verdict has to know beside it."""
     concepts: tuple[ConceptResult, ...] = ()
@@ -54,11 +61,15 @@ class Audit:
     """The informed attacker; None where he could not be asked."""
     oracle: Oracle | None = None
     """Who asked the same protector for texts of his own; None where nobody could."""
+    presence: Presence | None = None
+    """Whether texts with the concept can be told from those without; None where there are too few."""
     left_out: tuple[tuple[str, str], ...]
     """Attacks and baselines that were not run, and why."""
-    utilities: tuple[Utility, ...]
+    uses: tuple[Use, ...]
     """The first one is the one to look at."""
     baselines: tuple[BaselineRow, ...]
+    removal: RemovalRow | None = None
+    """The floor of the same attack as a defence; None where it was not measured."""
     guarantee: dict[str, Any]
     noise: dict[str, float | None]
     """`ratio` of the noise's length to a vector's, and the `cosine` kept, before any filter."""
@@ -90,6 +101,25 @@ class Audit:
         return None if self.verdict.row is None else self.verdict.row.excess
 
     @property
+    def finding(self) -> FoundAndMissed | None:
+        """Leakage on found and missed rows, by the attack the verdict rests on or else the first trained one.
+
+        None where no attack was trained.
+        """
+        row = self.verdict.trained(self.attacks)
+        return None if row is None else row.finding
+
+    @property
+    def linkage(self) -> AttackRow | None:
+        """Which of the known texts a vector is of; None where that could not be asked."""
+        return next((row for row in self.attacks if row.name == "linkage"), None)
+
+    @property
+    def utilities(self) -> tuple[Utility, ...]:
+        """Every measure of utility, of all rows."""
+        return tuple(each.every for each in self.uses)
+
+    @property
     def utility(self) -> Utility:
         """The main measure of utility."""
         return self.utilities[0]
@@ -104,16 +134,21 @@ class Audit:
         return {
             "verdict": self.verdict.outcome,
             "reason": self.verdict.reason,
+            "truth": self.truth.source,
             "cautions": list(self.cautions),
             "leakage": None if row is None else _leakage(row),
+            "rows": None if self.finding is None else self.finding.to_dict(),
             "worst_case": None if self.worst_case is None else _leakage(self.worst_case),
             "oracle": None if self.oracle is None else self.oracle.to_dict(),
+            "presence": None if self.presence is None else self.presence.to_dict(),
+            "linkage": None if self.linkage is None else _shares(self.linkage),
             "concepts": [each.to_dict() for each in self.concepts],
-            "utility": plain_utility(self.utility),
-            "utilities": [plain_utility(each) for each in self.utilities],
+            "utility": self.uses[0].to_dict(),
+            "utilities": [each.to_dict() for each in self.uses],
             "attacks": [each.to_dict() for each in self.attacks],
             "left_out": [{"name": name, "reason": reason} for name, reason in self.left_out],
             "baselines": [each.to_dict() for each in self.baselines],
+            "removal": None if self.removal is None else self.removal.to_dict(),
             "matched": self.matched() if self.baselines else None,
             "guarantee": self.guarantee,
             "noise": self.noise,
@@ -122,6 +157,10 @@ class Audit:
             "notes": list(self.notes),
             "settings": self.settings,
         }
+
+
+def _shares(row: AttackRow) -> dict[str, float]:
+    return {"released": row.released, "prior": row.prior}
 
 
 def _leakage(row: AttackRow) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from sfumato.auditing.result import Audit
 from sfumato.auditing.settings import AuditSettings
 from sfumato.auditing.several import Unaudited, together
 from sfumato.auditing.subject import Gold, Subject, noise_of, settings_of, subject
+from sfumato.auditing.truth import Truth
 from sfumato.auditing.verdict import Verdict, decide
 from sfumato.concepts.concept import Concept
 from sfumato.embedders.base import Embedder
@@ -23,11 +24,12 @@ from sfumato.preparing import RowSpans
 from sfumato.protector import Protector
 from sfumato.trials.experiment import MAIN, Experiment
 from sfumato.trials.progress import Steps
-from sfumato.trials.questions.belonging import misfit
+from sfumato.trials.removal import removal_row
 from sfumato.trials.rivals import BaselineRow, installed_baselines
 from sfumato.trials.split import Split
 from sfumato.trials.suite import Suite
-from sfumato.trials.utility import ScoredPairs, Searches, UtilityMeasure, utility_measures
+from sfumato.trials.touched import measure_use
+from sfumato.trials.utility import RowMeasure, ScoredPairs, Searches, utility_measures
 
 
 def audit(
@@ -39,6 +41,7 @@ def audit(
     clean: Any = None,
     embedder: Embedder | str | None = None,
     spans: RowSpans | None = None,
+    truth_spans: str | None = None,
     gold: Sequence[Gold] = (),
     showable: Sequence[bool] | None = None,
     settings: AuditSettings | None = None,
@@ -55,6 +58,8 @@ def audit(
         clean: clean vectors of the texts; embedded where they are not given.
         embedder: the encoder, or its name; a protector brings its own.
         spans: labelled spans of each text, for a concept defined by a label.
+        truth_spans: in place of a concept, the label (or several between commas) that decides what is
+            sensitive; the protector finds by its own means, misses included.
         gold: searches or scored pairs to measure utility by; clean neighbours, if left out.
         showable: which texts may stand in the result beside what was read of them; none, if left out.
         settings: which suite, and the limits.
@@ -68,7 +73,7 @@ def audit(
     steps.begin("embedding")
     given = subject(
         texts, concept, protector=protector, released=released, clean=clean, embedder=embedder,
-        spans=spans, showable=showable, gold=gold, on_batch=steps.embedded,
+        spans=spans, truth_spans=truth_spans, showable=showable, gold=gold, on_batch=steps.embedded,
     )  # fmt: skip
     steps.total = 1 + (steps.total - 1) * len(given.concepts)
     # The products of an attack are small: threads that meet after each one cost more than they give.
@@ -98,9 +103,10 @@ def _run(given: Subject, concept: Concept, chosen: AuditSettings, names: list[st
         split, target, given.protector, plan, steps, seed=chosen.seed, worst_case=chosen.worst_case
     )
     measures = _measures(split, given.gold, plan, chosen.seed)
-    wrong = "" if given.released is None else misfit(given.released, split, seed=chosen.seed)
+    wrong = _misfit(given, split, chosen.seed)
     baselines: list[BaselineRow] = []
     terms: list[dict[str, Any]] = []
+    removal = None
     if wrong:
         verdict = Verdict("refused", f"No verdict: {wrong}", None)
     else:
@@ -109,18 +115,23 @@ def _run(given: Subject, concept: Concept, chosen: AuditSettings, names: list[st
         baselines = experiment.compare(names, measures[0])
         asked = "" if experiment.oracle is None else experiment.oracle.verdict()
         verdict = decide(experiment.rows, limits, missing=experiment.missing, asked=asked)
+        row = verdict.trained(experiment.rows)
+        removal = None if row is None else removal_row(row, split, measures[0], seed=chosen.seed)
         calibration, reading = experiment.read[MAIN]
         columns = {"control": calibration.clean, "floor": calibration.bare, "released": reading.guesses}
         terms = by_term(split, columns)
     return Audit(
         verdict=verdict,
+        truth=Truth.of(concept, given.protector),
         cautions=cautions(verdict, experiment.worst, experiment.oracle, limits, experiment.rows),
         attacks=tuple(experiment.rows),
         worst_case=experiment.worst,
         oracle=experiment.oracle,
+        presence=experiment.presence,
         left_out=tuple(experiment.left_out),
-        utilities=tuple(each.measure(target) for each in measures),
+        uses=tuple(measure_use(each, split, target) for each in measures),
         baselines=tuple(baselines),
+        removal=removal,
         guarantee=target.guarantee.to_dict(),
         noise=noise_of(given.protector, split.clean.shape[1]),
         terms=tuple(terms),
@@ -130,7 +141,16 @@ def _run(given: Subject, concept: Concept, chosen: AuditSettings, names: list[st
     )
 
 
-def _measures(split: Split, gold: Sequence[Gold], plan: Suite, seed: int) -> list[UtilityMeasure]:
+def _misfit(given: Subject, split: Split, seed: int) -> str:
+    """Why vectors made elsewhere are not those of the texts; nothing where they are, or were made here."""
+    if given.released is None:
+        return ""
+    from sfumato.trials.questions.belonging import misfit
+
+    return misfit(given.released, split, seed=seed)
+
+
+def _measures(split: Split, gold: Sequence[Gold], plan: Suite, seed: int) -> list[RowMeasure]:
     searches = next((each for each in gold if isinstance(each, Searches)), None)
     pairs = next((each for each in gold if isinstance(each, ScoredPairs)), None)
     return utility_measures(split, searches=searches, pairs=pairs, most=plan.searches, seed=seed)

@@ -99,6 +99,7 @@ def subject(
     clean: Any,
     embedder: Embedder | str | None,
     spans: RowSpans | None,
+    truth_spans: str | None,
     showable: Sequence[bool] | None,
     gold: Sequence[Gold],
     on_batch: OnBatch | None,
@@ -119,7 +120,9 @@ def subject(
         )
     return Subject(
         texts=rows,
-        concepts=_concepts(concept, protector),
+        concepts=_concepts(concept, protector)
+        if truth_spans is None
+        else _labelled(truth_spans, concept, spans),
         protector=protector,
         released=stored,
         clean=_vectors(clean, len(rows), "clean"),
@@ -141,6 +144,17 @@ def _concepts(given: Concept | Sequence[Concept] | None, protector: Protector | 
     if not named:
         raise InputError("Say what is sensitive: give a concept. Found an empty list.")
     return tuple(next((each for each in own if each == concept), concept) for concept in named)
+
+
+def _labelled(truth_spans: str, concept: object, spans: RowSpans | None) -> tuple[Concept, ...]:
+    """The concept that the labels are the truth of."""
+    if concept is not None:
+        raise InputError("What is sensitive is said once: by a concept or by `truth_spans`. Found both.")
+    if spans is None:
+        raise InputError(
+            "`truth_spans` must have labelled spans to go by. Found none beside the texts: give `spans`."
+        )
+    return (Concept.from_spans(truth_spans),)
 
 
 def _encoder(protector: Protector | None, embedder: Embedder | str | None, clean: Any) -> Embedder | None:

@@ -8,6 +8,7 @@ from typing import Literal
 
 from sfumato.metrics.intervals import Interval
 from sfumato.trials.control import MARGIN
+from sfumato.trials.finding import RowClass
 from sfumato.trials.rows import AttackRow, percent
 
 Outcome = Literal["pass", "measured", "fail", "refused"]
@@ -50,6 +51,11 @@ class Verdict:
     def exit_code(self) -> int:
         """What the command returns."""
         return EXIT_CODES[self.outcome]
+
+    def trained(self, rows: Sequence[AttackRow]) -> AttackRow | None:
+        """The trained attack of which classes of rows are shown: the one it rests on, or else the first."""
+        first = [] if self.row is None else [self.row]
+        return next((row for row in (*first, *rows) if row.finding is not None), None)
 
 
 def decide(rows: Sequence[AttackRow], limits: Limits, *, missing: str = "", asked: str = "") -> Verdict:
@@ -151,6 +157,26 @@ def measured(row: AttackRow) -> str:
         )
     elif row.by == "absolute":
         said += " Without a floor there is no excess, so the absolute leakage is what is judged."
+    return said + _by_class(row)
+
+
+def _by_class(row: AttackRow) -> str:
+    """What is read where the protector finds every term, and where it misses one."""
+    found, missed = (None, None) if row.finding is None else (row.finding.found, row.finding.missed)
+    if found is None or missed is None or not missed.count:
+        return ""
+    return (
+        f" Found rows, {found.count} texts in which the protector finds every term: {_class_words(found)}. "
+        f"Missed rows, {missed.count} in which it misses one: {_class_words(missed)}."
+    )
+
+
+def _class_words(rows: RowClass) -> str:
+    if rows.released is None:
+        return "too few to measure"
+    said = f"{percent(rows.released)} named"
+    if rows.excess is not None:
+        said += f", an excess of {percent(rows.excess)}{_between(rows.interval)}"
     return said
 
 

@@ -39,6 +39,7 @@ from sfumato.cli.options.audit import (
     SuiteOption,
     TermsOption,
     TextFieldOption,
+    TruthSpansOption,
     UtilityOption,
     WorstCaseOption,
 )
@@ -51,15 +52,18 @@ from sfumato.files import write_atomic
 from sfumato.numbers import whole_number
 from sfumato.reference import place_name
 from sfumato.report import audit_page
-from sfumato.report.words import matched_words
+from sfumato.report.words import linkage_words, matched_words, presence_words
 from sfumato.stores.address import parse_address
+from sfumato.trials.finding import FoundAndMissed
+from sfumato.trials.removal import RemovalRow
 from sfumato.trials.rows import AttackRow, percent
 
 NAME = "audit"
 EXAMPLE = (
     "Examples: sfumato audit notes.jsonl --protector places --fail-above 0.10 -o report.html  |  "
     "sfumato audit notes.jsonl --embeddings stored.parquet --concept disease --json audit.json  |  "
-    "sfumato audit --store chroma:db#notes --concept disease"
+    "sfumato audit --store chroma:db#notes --concept disease  |  "
+    "sfumato audit labelled.jsonl --protector people --truth-spans PER --json audit.json"
 )
 LIMIT = 20_000
 FIGURES = ("clean", "removed", "guess", "released", "excess", "absolute")
@@ -76,13 +80,15 @@ def _concepts(
 def show(found: Audit) -> None:
     """Print the verdict and the figures behind it; never a text."""
     screen = console()
+    screen.print(found.truth.words(found.finding), highlight=False, markup=False)
     if found.attacks:
         screen.print(_attacks(found))
+    if found.finding is not None and found.finding.found is not None:
+        screen.print(_classes(found.finding, found.removal))
     for name, reason in found.left_out:
         screen.print(f"left out: {name}: {reason}", highlight=False, markup=False)
-    for utility in found.utilities:
-        kept = "undefined" if utility.kept is None else percent(utility.kept)
-        screen.print(f"{utility.metric}: {utility.released:.3f} of {utility.clean:.3f} clean, {kept} kept")
+    for line in _summary(found):
+        screen.print(line, highlight=False, markup=False)
     if words := matched_words(found):
         screen.print(words)
     if len(found.concepts) > 1:
@@ -90,6 +96,22 @@ def show(found: Audit) -> None:
     screen.print(f"\n{found.outcome.upper()}  {found.verdict.reason}", highlight=False)
     for words in found.cautions:
         screen.print(f"Note: {words}", highlight=False)
+
+
+def _summary(found: Audit) -> list[str]:
+    """Utility, presence and linkage, a line each."""
+    lines = []
+    for use in found.uses:
+        for where, utility in (("", use.every), (", touched", use.touched), (", untouched", use.untouched)):
+            if utility is not None:
+                kept = "undefined" if utility.kept is None else percent(utility.kept)
+                figures = f"{utility.released:.3f} of {utility.clean:.3f} clean, {kept} kept"
+                lines.append(f"{utility.metric}{where}: {figures}")
+    if found.presence is not None:
+        lines.append(f"presence: {': '.join(presence_words(found.presence))}")
+    if found.linkage is not None:
+        lines.append(f"linkage: {percent(found.linkage.released)} of {linkage_words(found.linkage)}")
+    return lines
 
 
 def _table(*columns: str) -> Table:
@@ -116,6 +138,24 @@ def _attacks(found: Audit) -> Table:
     table = _table("attack", *FIGURES, "counts")
     for row in found.attacks:
         table.add_row(row.name, *_figures(row), ("yes" if row.counts else "") if row.works else "fails")
+    return table
+
+
+def _classes(finding: FoundAndMissed, removal: RemovalRow | None) -> Table:
+    table = _table("texts", "count", "released", "excess", "absolute")
+    named = (
+        ("all", finding.every),
+        ("found: the protector finds every term", finding.found),
+        ("missed: it misses one", finding.missed),
+    )
+    for name, each in named:
+        if each is not None:
+            figures = (each.released, each.excess, each.absolute)
+            table.add_row(name, str(each.count), *("-" if one is None else percent(one) for one in figures))
+    if removal is not None:
+        figures = (removal.released, removal.excess, removal.absolute)
+        count = str(finding.every.count)
+        table.add_row("concept cut out", count, *("-" if one is None else percent(one) for one in figures))
     return table
 
 
@@ -163,6 +203,7 @@ def command(
     concept: ConceptOption = None,
     terms: TermsOption = None,
     spans: SpansOption = None,
+    truth_spans: TruthSpansOption = None,
     secret: SecretOption = None,
     suite: SuiteOption = "quick",
     fail_above: FailAboveOption = None,
@@ -204,8 +245,9 @@ def command(
     with progress("reading", 100) as bar:
         found = audit(
             given.texts, _concepts(concept, terms, spans), protector=made, released=stored,
-            clean=given.vectors(clean, "--clean"), embedder=embedder, spans=given.spans, gold=gold,
-            showable=given.showable, settings=settings, on_step=teller(bar),
+            clean=given.vectors(clean, "--clean"), embedder=embedder, spans=given.spans,
+            truth_spans=truth_spans, gold=gold, showable=given.showable, settings=settings,
+            on_step=teller(bar),
         )  # fmt: skip
     _hand_over(replace(found, settings=found.settings | {"command": _command(source, options)}), out, json)
 

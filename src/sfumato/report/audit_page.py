@@ -8,11 +8,30 @@ from typing import Any
 
 from markupsafe import Markup
 
-from sfumato.auditing.result import Audit, ConceptResult
-from sfumato.report.chart import Point, Series, bar, pen, tradeoff
+from sfumato.auditing.result import Audit
+from sfumato.report.chart import Point, Series, pen, tradeoff
 from sfumato.report.page import render
-from sfumato.report.words import STANDARDS, guarantee_words, heading, limits, matched_words, reason
-from sfumato.trials.rows import AttackRow, percent
+from sfumato.report.tables import (
+    attack_row,
+    baseline_row,
+    between,
+    class_rows,
+    concept_row,
+    share,
+    term_rows,
+    use_rows,
+)
+from sfumato.report.words import (
+    STANDARDS,
+    guarantee_words,
+    heading,
+    limits,
+    linkage_words,
+    matched_words,
+    presence_words,
+    reason,
+)
+from sfumato.trials.rows import percent
 
 LIKE_REMOVAL = (0.95, 0.05)
 """About what cutting the term out reaches too: so much kept at least, so much excess at most."""
@@ -21,27 +40,30 @@ _TERMS = 24
 
 def audit_page(audit: Audit, *, title: str = "Leakage audit") -> str:
     """Write the page; it holds no text but those the audit holds, and asks nothing of the network."""
-    others, ours = _series(audit), _place(audit)
+    ours = _place(audit)
+    others = [*_series(audit), *(_removal(audit) if ours is not None else [])]
     return render(
         "audit.html.j2",
         title=title,
         outcome=audit.outcome,
         heading=_unbroken(heading(audit)),
         reason=_unbroken(reason(audit)),
+        truth=_unbroken(audit.truth.words(audit.finding)),
+        classes=class_rows(audit.finding, audit.removal),
         cautions=[_unbroken(each) for each in audit.cautions],
-        concepts=[_concept(each) for each in audit.concepts] if len(audit.concepts) > 1 else [],
+        concepts=[concept_row(each) for each in audit.concepts] if len(audit.concepts) > 1 else [],
         cards=_cards(audit),
         chart=_chart(audit, ours, others),
         placed=ours is not None,
         legend=[{"label": each.label, "line": Markup(_swatch(number))} for number, each in enumerate(others)],
         matched=_unbroken(matched_words(audit)),
-        baselines=[_baseline(row) for row in audit.baselines],
-        attacks=[_attack(row) for row in audit.attacks],
+        baselines=[baseline_row(row) for row in audit.baselines],
+        attacks=[attack_row(row) for row in audit.attacks],
         left_out=audit.left_out,
-        terms=_terms(audit.terms[:_TERMS]),
-        more_terms=_terms(audit.terms[_TERMS:]),
+        terms=term_rows(audit.terms[:_TERMS]),
+        more_terms=term_rows(audit.terms[_TERMS:]),
         examples=[_example(each) for each in audit.examples],
-        utilities=[_utility(each) for each in audit.utilities],
+        utilities=[line for each in audit.uses for line in use_rows(each)],
         guarantee=guarantee_words(audit),
         limits=limits(audit),
         standards=STANDARDS,
@@ -57,11 +79,6 @@ def audit_page(audit: Audit, *, title: str = "Leakage audit") -> str:
 def _unbroken(words: str) -> str:
     """Keep a number and its percent sign on one line."""
     return words.replace(" %", "\u00a0%")
-
-
-def between(interval: Sequence[float] | None) -> str:
-    """An interval as people write it."""
-    return "" if interval is None else f"{percent(interval[0])} to {percent(interval[1])}"
 
 
 def _cards(audit: Audit) -> list[dict[str, str]]:
@@ -85,31 +102,20 @@ def _cards(audit: Audit) -> list[dict[str, str]]:
         named = audit.oracle.named
         asked = f"named by who may ask the same protector; {percent(audit.oracle.chance)} by chance"
         cards.append(_card("Oracle", named.value, (named.low, named.high), asked))
+    if audit.presence is not None:
+        figure, beside = presence_words(audit.presence)
+        cards.append({"name": "Presence", "value": figure, "between": "", "note": _unbroken(beside)})
+    if audit.linkage is not None:
+        cards.append(_card("Linkage", audit.linkage.released, None, linkage_words(audit.linkage)))
     return cards
 
 
 def _card(name: str, value: float | None, interval: Sequence[float] | None, note: str) -> dict[str, str]:
     return {
         "name": name,
-        "value": _share(value),
+        "value": share(value),
         "between": between(interval),
         "note": _unbroken(note),
-    }
-
-
-def _share(value: float | None) -> str:
-    return "undefined" if value is None else percent(value)
-
-
-def _concept(each: ConceptResult) -> dict[str, str]:
-    row = each.row
-    figures = {} if row is None else {key: str(value) for key, value in _attack(row).items()}
-    return {
-        **dict.fromkeys(("name", "control", "floor", "prior", "released", "excess", "absolute"), "–"),
-        **figures,
-        "concept": each.name,
-        "verdict": each.outcome,
-        "attack": "" if row is None else row.name,
     }
 
 
@@ -131,6 +137,17 @@ def _series(audit: Audit) -> list[Series]:
             ],
         )
         for name, members in groupby(rows, key=lambda row: row.name)
+    ]
+
+
+def _removal(audit: Audit) -> list[Series]:
+    """Where redaction stands in the picture, unless a baseline already shows it."""
+    row = audit.removal
+    if row is None or row.utility.kept is None or any(each.name == "removal" for each in audit.baselines):
+        return []
+    label = f"concept cut out: {percent(row.excess)} excess at {percent(row.utility.kept)}"
+    return [
+        Series("concept cut out", [Point(row.utility.kept, row.excess, row.utility.interval, None, label)])
     ]
 
 
@@ -164,61 +181,6 @@ def _swatch(number: int) -> str:
     )
 
 
-def _baseline(row: Any) -> dict[str, str]:
-    return {
-        "label": row.label,
-        "excess": _share(row.excess),
-        "between": between(row.interval),
-        "absolute": _share(row.absolute),
-        "kept": _share(row.utility.kept),
-        "promise": row.guarantee.partition(": ")[2] or row.guarantee,
-        "keyed": "a key; the attacker had texts stored under it" if row.keyed else "",
-    }
-
-
-def _attack(row: AttackRow) -> dict[str, str | bool]:
-    return {
-        "name": row.name,
-        "question": row.question,
-        "control": percent(row.control),
-        "floor": _floor(row),
-        "prior": percent(row.prior),
-        "released": percent(row.released),
-        "excess": "not measured" if row.floor is None else _share(row.excess),
-        "between": between(row.interval),
-        "absolute": _share(row.absolute),
-        "absolute_between": between(row.absolute_interval),
-        "works": row.works,
-        "counts": row.counts,
-        "rows": str(row.rows),
-        "note": row.note,
-    }
-
-
-def _floor(row: AttackRow) -> str:
-    """What it reads where the concept is removed; a choice among candidates has chance in its place."""
-    if row.floor is None:
-        return "not measured"
-    return percent(row.floor) if row.floor_is == "removed" else "–"
-
-
-def _terms(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [
-        {
-            "name": row["term"],
-            "number": number + 1,
-            "count": row["count"],
-            "bar": Markup(bar(row["control"], row["floor"], row["released"])),
-            **{key: _known(row[key]) for key in ("control", "floor", "released")},
-        }
-        for number, row in enumerate(rows)
-    ]
-
-
-def _known(value: float | None) -> str:
-    return "–" if value is None else f"{100 * value:.0f} %"
-
-
 def _example(row: dict[str, Any]) -> dict[str, Any]:
     sensitive = {term.lower() for term in row["terms"]}
 
@@ -233,16 +195,6 @@ def _example(row: dict[str, Any]) -> dict[str, Any]:
         for name, found in row["read"].items()
     ]
     return {"text": row["text"], "terms": row["terms"], "read": read}
-
-
-def _utility(found: Any) -> dict[str, str]:
-    return {
-        "metric": found.metric,
-        "clean": f"{found.clean:.3f}",
-        "released": f"{found.released:.3f}",
-        "kept": _share(found.kept),
-        "between": between(found.interval),
-    }
 
 
 def _settings(settings: dict[str, Any]) -> list[tuple[str, str]]:

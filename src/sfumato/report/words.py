@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from sfumato.auditing.result import Audit
+from sfumato.trials.questions.presence import Presence
 from sfumato.trials.rivals import MATCHED
-from sfumato.trials.rows import percent
+from sfumato.trials.rows import AttackRow, percent
 
 _HEADINGS = {
     "pass": "Within the limit of {limit}",
@@ -123,6 +124,21 @@ def matched_words(audit: Audit) -> str:
     kept = audit.utility.kept
     here = "does not have a defined utility" if kept is None else f"keeps {percent(kept)}"
     return f"{said} What is audited here {here}, so it is not compared at that level."
+
+
+def presence_words(found: Presence) -> tuple[str, str]:
+    """How well texts with the concept are told from others, and what that is to be compared with."""
+    removed = "" if found.removed is None else f", {found.removed:.2f} where it is removed"
+    beside = (
+        f"AUC of telling texts with the concept from others: {found.clean:.2f} clean{removed}, 0.50 a guess"
+    )
+    return f"{found.released:.2f}", beside
+
+
+def linkage_words(row: AttackRow) -> str:
+    """What the share of vectors whose text was named is to be compared with."""
+    known, chance = round(1 / row.prior), percent(row.prior)
+    return f"vectors whose text was picked out of {known} known ones; {chance} by chance"
 
 
 def limits(audit: Audit) -> list[str]:

@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sfumato.attacks import ATTACKS
+from sfumato.concepts.concept import Concept
 from sfumato.errors import SfumatoError
 from sfumato.protector import Protector
+from sfumato.trials.finding import by_finding, every_term_found
 from sfumato.trials.progress import Steps
 from sfumato.trials.questions.averaging import averaging_row
 from sfumato.trials.questions.informed import NAME as INFORMED
@@ -15,6 +20,7 @@ from sfumato.trials.questions.informed import informed_row
 from sfumato.trials.questions.linkage import bits_row, linkage_row
 from sfumato.trials.questions.oracle import NAME as ORACLE
 from sfumato.trials.questions.oracle import Oracle, oracle_row
+from sfumato.trials.questions.presence import Presence, measure_presence
 from sfumato.trials.reading import (
     READY_MADE,
     AttackMethod,
@@ -29,7 +35,7 @@ from sfumato.trials.rivals import BaselineRow, compare
 from sfumato.trials.rows import AttackRow, LeftOut, row_of
 from sfumato.trials.split import Split
 from sfumato.trials.suite import Suite
-from sfumato.trials.target import DefenceTarget, Target
+from sfumato.trials.target import DefenceTarget, Target, protector_of
 from sfumato.trials.utility import UtilityMeasure
 
 MAIN = "tokens"
@@ -57,6 +63,13 @@ class Experiment:
     left_out: list[tuple[str, str]] = field(default_factory=list)
     read: dict[str, tuple[Calibration, Reading]] = field(default_factory=dict)
     oracle: Oracle | None = None
+    presence: Presence | None = None
+    found: NDArray[np.bool_] | None = field(init=False)
+    """`[m]` whether the protector finds every term of each text with the concept; None without one."""
+
+    def __post_init__(self) -> None:
+        """Look which terms the protector finds."""
+        self.found = every_term_found(self.target, self.split)
 
     @property
     def query(self) -> bool:
@@ -90,6 +103,7 @@ class Experiment:
         self.steps.begin("linkage")
         self._attempt("linkage", lambda: linkage_row(split, target, plan, seed=seed))
         self._attempt("bits", lambda: bits_row(split, target, plan, seed=seed))
+        self.presence = measure_presence(split, target, seed=seed)
         self.steps.begin("averaging")
         calibration = self.read[MAIN][0]
         self._attempt(
@@ -112,9 +126,18 @@ class Experiment:
             calibration,
             measure,
             self.plan,
+            concept=self._looked_for,
             seed=self.seed,
             on_step=lambda name: self.steps.begin(f"baseline {name}"),
         )
+
+    @property
+    def _looked_for(self) -> Concept | None:
+        """What baselines look for where labels are the truth: the protector's own concept, if it has one."""
+        protector = protector_of(self.target)
+        own = () if protector is None else protector.concepts
+        alone = len(own) == 1 and own[0].source != "spans" and self.split.concept.source == "spans"
+        return own[0] if alone else None
 
     def _trained(self, name: str) -> None:
         """Run an attack that reads the concept, with its control and its floor."""
@@ -129,6 +152,15 @@ class Experiment:
         note = "" if calibration.floor else "No encoder: its floor was not measured."
         if not method.learns:
             note = "It learns nothing, so it cannot adapt to a defence."
+        how = split.resampling()
+        finding = by_finding(
+            None if self.found is None else self.found[split.test],
+            control=calibration.control,
+            floor=calibration.floor,
+            prior=calibration.prior,
+            released=reading.hits,
+            groups=how.groups,
+        )
         self.rows.append(
             row_of(
                 method.name,
@@ -139,9 +171,10 @@ class Experiment:
                 floor_is="removed",
                 prior=calibration.prior,
                 released=reading.hits,
-                how=split.resampling(),
+                how=how,
                 counts=True,
                 note=note,
+                finding=finding,
             )
         )
         self.read[name] = calibration, reading

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sfumato.concepts.concept import Concept
 from sfumato.errors import InputError
 from sfumato.evaluation.defence import Defence
 from sfumato.metrics.intervals import Interval
@@ -75,8 +76,14 @@ def installed_baselines(names: Iterable[str] | None) -> tuple[list[str], list[tu
     return able, [(name, BASELINES.install_line(name)) for name in wanted if name not in able]
 
 
-def sample_of(split: Split, seed: int) -> Sample:
-    """What a defence may be learned from: texts of the pool that are not attacked."""
+def sample_of(split: Split, seed: int, concept: Concept | None = None) -> Sample:
+    """What a defence may be learned from: texts of the pool that are not attacked.
+
+    Args:
+        split: texts and vectors.
+        seed: of what is drawn.
+        concept: what the defence looks for; what is attacked, if left out.
+    """
     from sfumato.evaluation.baselines import Sample
 
     if split.embedder is None:
@@ -86,7 +93,7 @@ def sample_of(split: Split, seed: int) -> Sample:
     return Sample(
         [split.texts[row] for row in own],
         split.clean[own],
-        split.concept,
+        concept or split.concept,
         split.embedder,
         None if split.spans is None else [split.spans[row] for row in own],
         seed,
@@ -100,6 +107,7 @@ def compare(
     measure: UtilityMeasure,
     suite: Suite,
     *,
+    concept: Concept | None = None,
     seed: int,
     on_step: Callable[[str], object],
 ) -> list[BaselineRow]:
@@ -111,12 +119,13 @@ def compare(
         calibration: the attack, with its control and floor.
         measure: how utility is measured.
         suite: how much of everything.
+        concept: what the baselines look for; what is attacked, if left out.
         seed: of the attack and the noise.
         on_step: hears of every baseline before it begins.
     """
     from sfumato.evaluation.baselines import BASELINES
 
-    sample = sample_of(split, seed)
+    sample = sample_of(split, seed, concept)
     rows = []
     for name in names:
         on_step(name)

@@ -10,6 +10,7 @@ from sfumato.metrics.excess import measure_leakage
 from sfumato.metrics.intervals import Interval, Resampling
 from sfumato.metrics.leakage import Hits
 from sfumato.trials.control import above
+from sfumato.trials.finding import FoundAndMissed
 
 Reads = Literal["terms", "text", "row"]
 Floor = Literal["removed", "chance"]
@@ -60,6 +61,8 @@ class AttackRow:
     rows: int
     runs: int = 1
     note: str = ""
+    finding: FoundAndMissed | None = None
+    """The same where the protector found every term, and where it missed one; of trained attacks only."""
 
     @property
     def by(self) -> Literal["excess", "absolute"]:
@@ -105,6 +108,7 @@ def row_of(
     how: Resampling,
     counts: bool,
     note: str = "",
+    finding: FoundAndMissed | None = None,
 ) -> AttackRow:
     """Measure an attack from its hits, row by row; an empty `floor` was not measured."""
     measured = bool(floor)
@@ -130,4 +134,5 @@ def row_of(
         rows=found.rows,
         runs=found.runs,
         note=note,
+        finding=finding,
     )

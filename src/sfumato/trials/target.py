@@ -12,6 +12,7 @@ from sfumato.accounting import Guarantee
 from sfumato.errors import InputError
 from sfumato.evaluation.defence import Defence, victim_noise
 from sfumato.preparing import RowSpans
+from sfumato.protector import Protector
 from sfumato.release import Releasing
 from sfumato.trials.split import Pool, Split
 from sfumato.types import Rows, Vectors
@@ -71,6 +72,11 @@ class DefenceTarget:
             raise InputError("Searches and pairs have to be embedded for this. Name the encoder.")
         spans: RowSpans | None = [[] for _ in texts] if self.pool.spans is not None else None
         return self.defence.queries(texts, encoder.embed(texts), spans=spans, seed=self.seed)
+
+
+def protector_of(target: Target) -> Protector | None:
+    """The protector that is attacked, with its detectors; None for baselines and vectors made elsewhere."""
+    return target.defence.protector if isinstance(target, DefenceTarget) else None
 
 
 class FixedTarget:

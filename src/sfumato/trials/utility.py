@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import InputError
 from sfumato.metrics.retrieval import Retrieval, retrieve
-from sfumato.metrics.similarity import sts, unit_rows
+from sfumato.metrics.similarity import Similarity, sts, unit_rows
 from sfumato.metrics.utility import Utility, compare_retrieval, compare_sts
 from sfumato.randomness import generator
 from sfumato.trials.split import Split
@@ -19,6 +19,8 @@ from sfumato.trials.target import Target
 from sfumato.types import Vectors
 
 NEAREST = 10
+Chosen = NDArray[np.bool_] | None
+"""Which rows of a measure; None for all."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,6 +65,19 @@ class UtilityMeasure(Protocol):
         """Compare a release with clean vectors."""
 
 
+class RowMeasure(UtilityMeasure, Protocol):
+    """One that can be taken of some rows alone."""
+
+    about: list[tuple[str, ...]]
+    """The texts that each of its rows is about."""
+
+    def released(self, target: Target) -> Any:
+        """What is measured of a release, row by row."""
+
+    def compared(self, released: Any, rows: Chosen = None) -> Utility:
+        """Compare that with clean vectors, on all rows or on some."""
+
+
 class Neighbours:
     """How well a search among releases finds what is near among clean vectors: nDCG@10 without gold."""
 
@@ -70,15 +85,24 @@ class Neighbours:
         self.rows = np.sort(generator(seed).permutation(len(split.texts))[:most])
         near = _nearest(split.clean, self.rows, min(NEAREST, len(split.texts) - 1))
         self.relevant = [dict.fromkeys(found, 1.0) for found in near.tolist()]
+        self.about: list[tuple[str, ...]] = [(split.texts[row],) for row in self.rows]
         self.clean = self._search(split.clean)
 
     def _search(self, vectors: Vectors) -> Retrieval:
         return retrieve(vectors[self.rows], vectors, self.relevant, k=NEAREST, exclude=self.rows.tolist())
 
-    def measure(self, target: Target) -> Utility:
+    def released(self, target: Target) -> Retrieval:
         """Search among the release with released vectors."""
-        found = compare_retrieval(self.clean, self._search(target.documents()))
+        return self._search(target.documents())
+
+    def compared(self, released: Retrieval, rows: Chosen = None) -> Utility:
+        """Compare searches, all or some."""
+        found = compare_retrieval(_some(self.clean, rows), _some(released, rows))
         return _named(found, f"neighbours nDCG@{NEAREST}")
+
+    def measure(self, target: Target) -> Utility:
+        """Compare a release with clean vectors."""
+        return self.compared(self.released(target))
 
 
 class SearchQuality:
@@ -89,6 +113,10 @@ class SearchQuality:
         place = {row: number for number, row in enumerate(split.source.tolist())}
         self.texts = [searches.texts[row] for row in chosen]
         self.relevant = [{place[row]: 1.0 for row in searches.relevant[number]} for number in chosen]
+        self.about: list[tuple[str, ...]] = [
+            (text, *(split.texts[row] for row in found))
+            for text, found in zip(self.texts, self.relevant, strict=True)
+        ]
         own = {text: row for row, text in enumerate(split.texts)}
         self.hidden = [own.get(text, -1) for text in self.texts]  # a text does not look for itself
         self.clean = self._search(_clean(split, self.texts), split.clean)
@@ -96,10 +124,18 @@ class SearchQuality:
     def _search(self, asked: Vectors, stored: Vectors) -> Retrieval:
         return retrieve(asked, stored, self.relevant, k=NEAREST, exclude=self.hidden)
 
-    def measure(self, target: Target) -> Utility:
+    def released(self, target: Target) -> Retrieval:
         """Release the searches and look for their answers."""
-        released = self._search(target.others(self.texts), target.documents())
-        return _named(compare_retrieval(self.clean, released), f"search nDCG@{NEAREST}")
+        return self._search(target.others(self.texts), target.documents())
+
+    def compared(self, released: Retrieval, rows: Chosen = None) -> Utility:
+        """Compare searches, all or some."""
+        found = compare_retrieval(_some(self.clean, rows), _some(released, rows))
+        return _named(found, f"search nDCG@{NEAREST}")
+
+    def measure(self, target: Target) -> Utility:
+        """Compare a release with clean vectors."""
+        return self.compared(self.released(target))
 
 
 class SimilarityQuality:
@@ -109,14 +145,25 @@ class SimilarityQuality:
         chosen = np.sort(generator(seed).permutation(len(pairs.scores))[:most])
         self.first = [pairs.first[row] for row in chosen]
         self.second = [pairs.second[row] for row in chosen]
+        self.about: list[tuple[str, ...]] = list(zip(self.first, self.second, strict=True))
         self.scores = np.array([float(pairs.scores[row]) for row in chosen])
         self.clean = sts(_clean(split, self.first), _clean(split, self.second), self.scores)
 
-    def measure(self, target: Target) -> Utility:
-        """Release both sides and compare."""
+    def released(self, target: Target) -> Similarity:
+        """Release both sides."""
         both = target.others([*self.first, *self.second])
-        released = sts(both[: len(self.first)], both[len(self.first) :], self.scores)
-        return _named(compare_sts(self.clean, released), "STS Pearson")
+        return sts(both[: len(self.first)], both[len(self.first) :], self.scores)
+
+    def compared(self, released: Similarity, rows: Chosen = None) -> Utility:
+        """Compare pairs, all or some."""
+        chosen = slice(None) if rows is None else rows
+        sides = (self.clean, released)
+        before, after = (Similarity(each.cosines[chosen], each.gold[chosen]) for each in sides)
+        return _named(compare_sts(before, after), "STS Pearson")
+
+    def measure(self, target: Target) -> Utility:
+        """Compare a release with clean vectors."""
+        return self.compared(self.released(target))
 
 
 def chosen_searches(searches: Searches, most: int, seed: int) -> list[int]:
@@ -131,9 +178,9 @@ def utility_measures(
     pairs: ScoredPairs | None = None,
     most: int,
     seed: int,
-) -> list[UtilityMeasure]:
+) -> list[RowMeasure]:
     """What there is a gold standard for, the main one first; without any, clean neighbours."""
-    made: list[UtilityMeasure] = []
+    made: list[RowMeasure] = []
     if searches is not None:
         made.append(SearchQuality(split, searches, most, seed))
     if pairs is not None:
@@ -157,6 +204,16 @@ def _nearest(vectors: Vectors, rows: NDArray[np.intp], k: int) -> NDArray[np.int
     cosines = unit[rows] @ unit.T
     cosines[np.arange(len(rows)), rows] = -np.inf
     return np.argpartition(-cosines, k - 1, axis=1)[:, :k]
+
+
+def _some(found: Retrieval, rows: Chosen) -> Retrieval:
+    """Some of the searches, chosen among those that were given."""
+    if rows is None:
+        return found
+    kept = rows[found.rows]
+    return Retrieval(
+        found.k, found.rows[kept], found.ndcg[kept], found.recall[kept], found.reciprocal_rank[kept]
+    )
 
 
 def _named(found: Utility, metric: str) -> Utility:

@@ -49,6 +49,13 @@ TermsOption = Annotated[
 SpansOption = Annotated[
     list[str] | None, typer.Option(metavar="LABEL", help="The same: a label of the spans in IN.")
 ]
+TruthSpansOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="LABEL[,LABEL]",
+        help="Labels of the spans in IN that are the truth; the protector finds by itself.",
+    ),
+]
 SecretOption = Annotated[
     str | None,
     typer.Option(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from sfumato.attacks.base import fresh_releases
-from sfumato.attacks.known_texts.averaging import mean_release
 from sfumato.metrics.leakage import count_leaked
 from sfumato.trials.reading import Calibration
 from sfumato.trials.rows import AttackRow, LeftOut, row_of
@@ -20,6 +19,8 @@ def averaging_row(
     split: Split, target: Target, calibration: Calibration, count: int, *, seed: int
 ) -> AttackRow:
     """Run the attack of `calibration` on means of `count` releases, trained on such means."""
+    from sfumato.attacks.known_texts.averaging import mean_release
+
     if not target.repeats:
         raise LeftOut("these vectors are released once only")
     vectors, victim = target.learning(split.learned)

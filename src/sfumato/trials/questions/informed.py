@@ -8,13 +8,14 @@ import numpy as np
 
 from sfumato.concepts.concept import Concept
 from sfumato.metrics.leakage import Hits, count_leaked, count_prior
+from sfumato.protector import Protector
 from sfumato.randomness import generator
 from sfumato.release import Releasing
 from sfumato.trials.making import make_attack
 from sfumato.trials.rows import AttackRow, LeftOut, row_of
 from sfumato.trials.split import Split
 from sfumato.trials.suite import Suite
-from sfumato.trials.target import FixedTarget, Target
+from sfumato.trials.target import FixedTarget, Target, protector_of
 from sfumato.types import Rows, Vectors
 
 NAME = "informed"
@@ -29,8 +30,7 @@ def informed_row(split: Split, target: Target, suite: Suite, *, counts: bool, se
     """
     if split.embedder is None:
         raise LeftOut("it embeds every candidate, and there is no encoder")
-    if split.concept.source == "spans":
-        raise LeftOut("the spans come with the data, so texts with another term have none")
+    spans_are_there(split, protector_of(target))
     if target.documents().shape[1] != split.clean.shape[1] and isinstance(target, FixedTarget):
         raise LeftOut("the vectors have another dimension than clean ones, and nobody says why")
     terms = candidates(split, suite.candidates)
@@ -66,6 +66,13 @@ def informed_row(split: Split, target: Target, suite: Suite, *, counts: bool, se
         counts=counts,
         note=note,
     )
+
+
+def spans_are_there(split: Split, protector: Protector | None) -> None:
+    """Leave an attack out that needs texts with another term, where terms are found by spans of the data."""
+    by_itself = protector is not None and all(each.source != "spans" for each in protector.concepts)
+    if split.concept.source == "spans" and not by_itself:
+        raise LeftOut("the spans come with the data, so texts with another term have none")
 
 
 def candidates(split: Split, most: int) -> list[str]:

@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.attacks.known_texts.oracle import name_by_asking
 from sfumato.concepts.concept import Concept
 from sfumato.concepts.texts.swaps import written_like
 from sfumato.embedders.remembering import RememberingEmbedder
 from sfumato.metrics.intervals import Figure, exact_share
 from sfumato.protector import Protector
 from sfumato.trials.control import MARGIN
-from sfumato.trials.questions.informed import asked_of, candidates
+from sfumato.trials.questions.informed import asked_of, candidates, spans_are_there
 from sfumato.trials.rows import AttackRow, LeftOut, percent
 from sfumato.trials.split import Split
 from sfumato.trials.suite import Suite
@@ -85,6 +84,8 @@ def oracle_row(
 
     His control is the same choice among clean vectors; his floor and prior are chance.
     """
+    from sfumato.attacks.known_texts.oracle import name_by_asking
+
     encoder, asked_for = _able(split, protector)
     terms = candidates(split, suite.candidates)
     asked = asked_of(split, terms, suite.informed, seed)
@@ -111,8 +112,7 @@ def _able(split: Split, protector: Protector | None) -> tuple[RememberingEmbedde
         )
     if split.embedder is None or protector.embedder is None:
         raise LeftOut("it asks for releases of texts, and there is no encoder")
-    if split.concept.source == "spans":
-        raise LeftOut("the spans come with the data, so texts with another term have none")
+    spans_are_there(split, protector)
     return split.embedder, replace(protector, ledger=None, embedder=split.embedder)
 
 
