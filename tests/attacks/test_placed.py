@@ -9,8 +9,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from sfumato.attacks import perceptron  # noqa: E402
 from sfumato.attacks.base import fresh_releases  # noqa: E402
+from sfumato.attacks.terms import perceptron  # noqa: E402
 from sfumato.attacks.terms.classifier import TokenClassifier, best_of  # noqa: E402
 from sfumato.attacks.terms.perceptron import Schedule, train  # noqa: E402
 from sfumato.attacks.terms.reader import TokenReader  # noqa: E402
@@ -103,7 +103,7 @@ def test_a_tensor_is_learned_from_where_it_is(vectors, tmp_path, monkeypatch):
         return true(release, rows, source)
 
     monkeypatch.setattr(Release, "_on_device", watched)
-    few = replace(PLACED, epochs=3, control=False)
+    few = replace(PLACED, epochs=3, control=False, inputs="white")
     made = few.fit(TEXTS, given, Gaussian(sigma=0.12))
     assert len(drawn) == 4 and all(rows is drawn[0] for rows in drawn)
     made.save(tmp_path / "reader")

@@ -20,6 +20,7 @@ from sfumato.trials.reading import (
     AttackMethod,
     Calibration,
     Reading,
+    alike,
     attack,
     calibrate,
     named,
@@ -142,6 +143,7 @@ class Experiment:
                 how=split.resampling(),
                 counts=True,
                 note=note,
+                searched=alike(calibration, reading),
             )
         )
         self.read[name] = calibration, reading

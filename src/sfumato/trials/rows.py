@@ -10,6 +10,7 @@ from sfumato.metrics.excess import measure_leakage
 from sfumato.metrics.intervals import Interval, Resampling
 from sfumato.metrics.leakage import Hits
 from sfumato.trials.control import above
+from sfumato.trials.searched import NO_CHOICE, Searched
 
 Reads = Literal["terms", "text", "row"]
 Floor = Literal["removed", "chance"]
@@ -60,6 +61,7 @@ class AttackRow:
     rows: int
     runs: int = 1
     note: str = ""
+    searched: Searched = NO_CHOICE
 
     @property
     def by(self) -> Literal["excess", "absolute"]:
@@ -89,7 +91,8 @@ class AttackRow:
             "note",
         )  # fmt: skip
         values = {name: getattr(self, name) for name in names}
-        return {key: list(each) if isinstance(each, tuple) else each for key, each in values.items()}
+        plain = {key: list(each) if isinstance(each, tuple) else each for key, each in values.items()}
+        return plain | {"search": self.searched.search, "chosen": self.searched.chosen}
 
 
 def row_of(
@@ -105,6 +108,7 @@ def row_of(
     how: Resampling,
     counts: bool,
     note: str = "",
+    searched: Searched = NO_CHOICE,
 ) -> AttackRow:
     """Measure an attack from its hits, row by row; an empty `floor` was not measured."""
     measured = bool(floor)
@@ -130,4 +134,5 @@ def row_of(
         rows=found.rows,
         runs=found.runs,
         note=note,
+        searched=searched,
     )
