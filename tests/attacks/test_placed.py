@@ -103,7 +103,7 @@ def test_a_tensor_is_learned_from_where_it_is(vectors, tmp_path, monkeypatch):
         return true(release, rows, source)
 
     monkeypatch.setattr(Release, "_on_device", watched)
-    few = replace(PLACED, epochs=3, control=False)
+    few = replace(PLACED, epochs=3, control=False, inputs="white")
     made = few.fit(TEXTS, given, Gaussian(sigma=0.12))
     assert len(drawn) == 4 and all(rows is drawn[0] for rows in drawn)
     made.save(tmp_path / "reader")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -44,6 +44,7 @@ def audit(
     truth_spans: str | None = None,
     gold: Sequence[Gold] = (),
     showable: Sequence[bool] | None = None,
+    groups: Sequence[Hashable] | None = None,
     settings: AuditSettings | None = None,
     on_step: OnStep | None = None,
 ) -> Audit:
@@ -62,6 +63,8 @@ def audit(
             sensitive; the protector finds by its own means, misses included.
         gold: searches or scored pairs to measure utility by; clean neighbours, if left out.
         showable: which texts may stand in the result beside what was read of them; none, if left out.
+        groups: for each text what it belongs to, such as a person or a note, or None: no group is learned
+            from and attacked as well, nor is a pair of `gold` whose texts are both given.
         settings: which suite, and the limits.
         on_step: hears what is going on and which share of all is done.
     """
@@ -73,7 +76,8 @@ def audit(
     steps.begin("embedding")
     given = subject(
         texts, concept, protector=protector, released=released, clean=clean, embedder=embedder,
-        spans=spans, truth_spans=truth_spans, showable=showable, gold=gold, on_batch=steps.embedded,
+        spans=spans, truth_spans=truth_spans, showable=showable, gold=gold, groups=groups,
+        on_batch=steps.embedded,
     )  # fmt: skip
     steps.total = 1 + (steps.total - 1) * len(given.concepts)
     # The products of an attack are small: threads that meet after each one cost more than they give.

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.arrays import as_vectors
 from sfumato.auditing.settings import AuditSettings
 from sfumato.concepts.concept import Concept
+from sfumato.concepts.texts.duplicates import joined, same_group
 from sfumato.embedders.base import Embedder, OnBatch
 from sfumato.embedders.remembering import RememberingEmbedder
 from sfumato.embedders.texts import checked_texts
@@ -44,6 +46,8 @@ class Subject:
     spans: RowSpans | None
     showable: list[bool]
     gold: tuple[Gold, ...]
+    groups: NDArray[np.int64] | None = None
+    """`[n]` group of each text: those given, and pairs of gold; None where nothing is known."""
 
     def split(self, concept: Concept, suite: Suite, seed: int) -> Split:
         """Choose, cut and embed."""
@@ -56,6 +60,7 @@ class Subject:
             clean=self.clean,
             needed=self._needed(suite, seed),
             seed=seed,
+            groups=self.groups,
         )
 
     def target(self, audited: Concept, split: Split, suite: Suite, seed: int) -> Target:
@@ -102,13 +107,14 @@ def subject(
     truth_spans: str | None,
     showable: Sequence[bool] | None,
     gold: Sequence[Gold],
+    groups: Sequence[Hashable] | None,
     on_batch: OnBatch | None,
 ) -> Subject:
     """Check what was handed over, and load the encoder."""
     rows = checked_texts(texts)
     if (protector is None) == (released is None):
         raise InputError("An audit takes either a protector or vectors that somebody released.")
-    for name, given in (("spans", spans), ("showable", showable)):
+    for name, given in (("spans", spans), ("showable", showable), ("groups", groups)):
         if given is not None and len(given) != len(rows):
             raise InputError(f"`{name}` must have one entry a text. Found {len(given)} for {len(rows)}.")
     encoder = _encoder(protector, embedder, clean)
@@ -130,7 +136,21 @@ def subject(
         spans=spans,
         showable=[False] * len(rows) if showable is None else [bool(each) for each in showable],
         gold=tuple(gold),
+        groups=_groups(rows, groups, gold),
     )
+
+
+def _groups(
+    texts: list[str], given: Sequence[Hashable] | None, gold: Sequence[Gold]
+) -> NDArray[np.int64] | None:
+    """What belongs together: the caller's groups, and pairs of texts that are both in the input."""
+    together = same_group(given or ())
+    own = {text: row for row, text in enumerate(texts)}
+    for pairs in gold:
+        if isinstance(pairs, ScoredPairs):
+            both = zip(pairs.first, pairs.second, strict=True)
+            together += [[own[one], own[other]] for one, other in both if one in own and other in own]
+    return joined(len(texts), together) if together else None
 
 
 def _concepts(given: Concept | Sequence[Concept] | None, protector: Protector | None) -> tuple[Concept, ...]:

@@ -298,6 +298,8 @@ def _record(name: str, attack: Attack, threat: ThreatModel, result: AttackResult
         "scores": result.recovered.scores.tolist(),
         "figures": [figure.to_dict() for figure in result.figures],
         "control": None if result.control is None else result.control.to_dict(),
+        "search": result.searched.search,
+        "chosen": result.searched.chosen,
         "fitted_to": len(result.trial.learned),
         "settings": {key: _plain(getattr(attack, key)) for key in settings_of(type(attack))},
         "victim": None if threat.victim is None else threat.victim.guarantee.to_dict(),

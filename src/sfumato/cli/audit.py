@@ -24,6 +24,7 @@ from sfumato.cli.options.audit import (
     EmbeddingsOption,
     FailAboveOption,
     FailAbsoluteAboveOption,
+    GroupColumnOption,
     IdColumnOption,
     LimitOption,
     OutOption,
@@ -200,6 +201,7 @@ def command(
     store: StoreOption = None,
     text_field: TextFieldOption = None,
     id_column: IdColumnOption = None,
+    group_column: GroupColumnOption = None,
     concept: ConceptOption = None,
     terms: TermsOption = None,
     spans: SpansOption = None,
@@ -233,9 +235,17 @@ def command(
     )  # fmt: skip
     most = whole_number(limit, "--limit", 1, 10**9)
     given = (
-        collect(store, source, text_field=text_field, id_column=id_column, limit=most, everything=show_texts)
+        collect(
+            store,
+            source,
+            text_field=text_field,
+            id_column=id_column,
+            group_column=group_column,
+            limit=most,
+            everything=show_texts,
+        )
         if store is not None
-        else AuditTexts(cast(Path, source), most, show_texts, id_column)
+        else AuditTexts(cast(Path, source), most, show_texts, id_column, group_column)
     )
     gold: list[Gold] = [read_searches(searches)] if searches else []
     gold += [read_pairs(utility)] if utility else []
@@ -246,8 +256,8 @@ def command(
         found = audit(
             given.texts, _concepts(concept, terms, spans), protector=made, released=stored,
             clean=given.vectors(clean, "--clean"), embedder=embedder, spans=given.spans,
-            truth_spans=truth_spans, gold=gold, showable=given.showable, settings=settings,
-            on_step=teller(bar),
+            truth_spans=truth_spans, gold=gold, showable=given.showable, groups=given.groups,
+            settings=settings, on_step=teller(bar),
         )  # fmt: skip
     _hand_over(replace(found, settings=found.settings | {"command": _command(source, options)}), out, json)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.cli.vectors import ID_COLUMN, by_id
+from sfumato.cli.vectors import ID_COLUMN, by_id, group_of, groups_in
 from sfumato.concepts.base import Span
 from sfumato.errors import InputError
 from sfumato.inputs import read
@@ -30,6 +30,9 @@ class Collected:
     stored: list[Any] = field(default_factory=list)
     spans: list[list[Span]] | None = None
     showable: list[bool] = field(default_factory=list)
+    group_column: str | None = None
+    """What each row belongs to, in the file or the collection."""
+    groups: list[str | None] | None = None
 
     @property
     def released(self) -> Any:
@@ -47,14 +50,16 @@ def collect(
     *,
     text_field: str | None,
     id_column: str | None,
+    group_column: str | None,
     limit: int,
     everything: bool,
 ) -> Collected:
     """Read vectors from a collection, and their texts from it or, by id, from a file."""
     with open_store(url, create=False) as store:
+        found = Collected(id_column or ID_COLUMN, group_column=group_column)
+        found.groups = None if group_column is None else []
         if source is not None:
-            return _with_texts_of(store, source, Collected(id_column or ID_COLUMN), limit, everything)
-        found = Collected(id_column or ID_COLUMN)
+            return _with_texts_of(store, source, found, limit, everything)
         return _with_own_texts(store, text_field or TEXT_FIELD, found, limit, everything)
 
 
@@ -66,6 +71,8 @@ def _with_own_texts(store: Store, name: str, found: Collected, limit: int, every
                 found.ids.append(own)
                 found.texts.append(text)
                 found.stored.append(vector)
+                if found.groups is not None:
+                    found.groups.append(group_of(metadata.get(str(found.group_column))))
         if len(found.texts) >= limit:
             break
     if not found.texts:
@@ -73,6 +80,8 @@ def _with_own_texts(store: Store, name: str, found: Collected, limit: int, every
             f"{store.label} keeps no texts in `{name}`. Name the field with --text-field, or give the texts "
             "as IN with a column of ids."
         )
+    if found.groups is not None and not any(found.groups):
+        raise InputError(f"{store.label} has no field `{found.group_column}`. Name that of the groups.")
     found.showable = [everything] * len(found.texts)
     return found
 
@@ -93,6 +102,7 @@ def _with_texts_of(store: Store, source: Path, found: Collected, limit: int, eve
         vectors = dict(zip(rows.ids, rows.vectors, strict=True))
         labelled = labelled or batch.spans is not None
         marks = batch.columns.get("showable", [False] * len(texts))
+        groups = groups_in(batch.columns, found.group_column, source.name)
         for row, (name, text) in enumerate(zip(ids, texts, strict=True)):
             if name not in vectors:
                 missing += 1
@@ -100,6 +110,8 @@ def _with_texts_of(store: Store, source: Path, found: Collected, limit: int, eve
                 found.ids.append(name)
                 found.texts.append(text)
                 found.stored.append(vectors[name])
+                if found.groups is not None:
+                    found.groups.append(groups[row])
                 found.showable.append(everything or marks[row] is True)
                 spans.append(batch.spans[row] if batch.spans is not None else [])
         if len(found.texts) >= limit:

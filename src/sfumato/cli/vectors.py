@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,18 +20,23 @@ ID_COLUMN = "id"
 class AuditTexts:
     """The first texts of a file, their spans, their ids, and which of them may be shown."""
 
-    def __init__(self, path: Path, limit: int, everything: bool, id_column: str | None = None) -> None:
+    def __init__(
+        self, path: Path, limit: int, everything: bool, id_column: str | None = None,
+        group_column: str | None = None,
+    ) -> None:  # fmt: skip
         self.texts: list[str] = []
         self.showable: list[bool] = []
         self.id_column, self.asked = id_column or ID_COLUMN, id_column is not None
         found: list[list[Span]] = []
         ids: list[Any] = []
+        groups: list[str | None] = []
         labelled = False
         for batch in read(path, need="text"):
             texts = batch.texts or []
             marks = batch.columns.get("showable", [False] * len(texts))
             self.texts += texts
             ids += batch.columns.get(self.id_column, [None] * len(texts))
+            groups += groups_in(batch.columns, group_column, path.name)
             self.showable += [everything or mark is True for mark in marks]
             labelled = labelled or batch.spans is not None
             found += batch.spans if batch.spans is not None else [[] for _ in texts]
@@ -38,6 +44,7 @@ class AuditTexts:
                 break
         self.texts, self.showable = self.texts[:limit], self.showable[:limit]
         self.spans = found[:limit] if labelled else None
+        self.groups = None if group_column is None else groups[:limit]
         self.ids = self._ids(ids[:limit], path)
 
     def _ids(self, found: list[Any], path: Path) -> list[str] | None:
@@ -59,6 +66,20 @@ class AuditTexts:
         if self.ids is not None and (self.asked or _has_column(path, self.id_column)):
             return by_id(path, option, self.ids, self.id_column)
         return _in_order(path, option, len(self.texts))
+
+
+def groups_in(columns: Mapping[str, Sequence[Any]], name: str | None, file: str) -> list[str | None]:
+    """What each row of a file belongs to."""
+    if name is None:
+        return []
+    if name not in columns:
+        raise InputError(f"`{file}` has no column `{name}`. Name that of the groups with --group-column.")
+    return [group_of(each) for each in columns[name]]
+
+
+def group_of(value: Any) -> str | None:
+    """What a row belongs to; an empty value is nothing."""
+    return None if value is None or value == "" else str(value)
 
 
 def by_id(path: Path, option: str, ids: list[str], column: str) -> NDArray[np.float32]:

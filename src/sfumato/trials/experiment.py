@@ -26,6 +26,7 @@ from sfumato.trials.reading import (
     AttackMethod,
     Calibration,
     Reading,
+    alike,
     attack,
     calibrate,
     named,
@@ -175,6 +176,7 @@ class Experiment:
                 counts=True,
                 note=note,
                 finding=finding,
+                searched=alike(calibration, reading),
             )
         )
         self.read[name] = calibration, reading

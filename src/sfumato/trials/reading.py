@@ -15,6 +15,7 @@ from sfumato.release import Releasing
 from sfumato.trials.control import undefended
 from sfumato.trials.making import make_attack, settings_of
 from sfumato.trials.rows import LeftOut
+from sfumato.trials.searched import Searched, searched_alike
 from sfumato.trials.split import Split
 from sfumato.trials.suite import Suite
 from sfumato.trials.target import Target
@@ -61,6 +62,8 @@ class Calibration:
     """What it read where the concept had been removed."""
     readers: list[Read]
     """The attack fitted to clean vectors, once for each run."""
+    bare_readers: list[Read]
+    """The attack fitted where the concept had been removed."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,9 +90,25 @@ class TermReader:
         """The likeliest terms of each row."""
         return self.inner.top(released, min(self.most, len(self.inner.vocabulary)))
 
+    @property
+    def search(self) -> dict[str, Any]:
+        """What it was chosen from."""
+        return self.inner.search
+
+    @property
+    def chosen(self) -> dict[str, Any]:
+        """What was chosen, on texts that were held back."""
+        return self.inner.chosen
+
+
+def alike(calibration: Calibration, reading: Reading) -> Searched:
+    """What was searched, or refuse to compare a release with what was searched in another way."""
+    by = {"control": calibration.readers, "floor": calibration.bare_readers, "released": reading.readers}
+    return searched_alike(by)
+
 
 def tokens(suite: Suite, split: Split, on_step: OnStep | None = None, **settings: Any) -> AttackMethod:
-    """The token classifier: a network, a linear one and their mean; what leaks most on held-back texts."""
+    """The token classifier: a network, a linear one or their mean, as serves best on held-back texts."""
 
     def fit(
         texts: Sequence[str], vectors: Vectors, victim: Releasing | None, embedder: Embeds | None, seed: int
@@ -148,25 +167,24 @@ def calibrate(method: AttackMethod, split: Split, seeds: int, *, query: bool, se
     clean: Guesses = []
     bare: Guesses | None = None
     readers: list[Read] = []
+    bare_readers: list[Read] = []
     for run in range(seeds):
 
-        def fit(vectors: Vectors, may_ask: Embeds | None = encoder, run: int = run) -> Read:
-            return method.fit(texts, vectors, None, may_ask, seed + run)
+        def fit(vectors: Vectors, kept: list[Read], may_ask: Embeds | None, run: int = run) -> Read:
+            kept.append(method.fit(texts, vectors, None, may_ask, seed + run))
+            return kept[-1]
 
-        def kept(vectors: Vectors, fit: Callable[[Vectors], Read] = fit) -> Read:
-            readers.append(fit(vectors))
-            return readers[-1]
-
-        found = undefended(kept, split.clean[split.learned], split.clean[split.attacked])
+        own_fit = partial(fit, kept=readers, may_ask=encoder)
+        found = undefended(own_fit, split.clean[split.learned], split.clean[split.attacked])
         control.append(count_leaked(split.truth, found))
         clean = clean or found
         if split.removed is not None:
             # No substitutes here: another term put in and taken out again leaves the same text.
-            bare_fit = partial(fit, may_ask=None)
+            bare_fit = partial(fit, kept=bare_readers, may_ask=None)
             found = undefended(bare_fit, split.removed[split.learn], split.removed[split.test])
             floor.append(count_leaked(split.truth, found))
             bare = bare or found
-    return Calibration(method, control, floor, split.prior(), clean, bare, readers)
+    return Calibration(method, control, floor, split.prior(), clean, bare, readers, bare_readers)
 
 
 def attack(
@@ -188,7 +206,8 @@ def attack(
 
 
 def leakage(calibration: Calibration, reading: Reading, split: Split) -> Leakage:
-    """The attack's figures with their intervals, where its floor was measured."""
+    """The attack's figures with their intervals, where its floor was measured and all were attacked alike."""
+    alike(calibration, reading)
     return measure_leakage(
         control=calibration.control,
         floor=calibration.floor,

@@ -13,7 +13,7 @@ from sfumato.errors import InputError
 from sfumato.evaluation.defence import Defence
 from sfumato.metrics.intervals import Interval
 from sfumato.metrics.utility import Utility
-from sfumato.trials.reading import Calibration, attack, leakage
+from sfumato.trials.reading import Calibration, alike, attack, leakage
 from sfumato.trials.split import Split
 from sfumato.trials.suite import Suite
 from sfumato.trials.target import DefenceTarget
@@ -41,6 +41,8 @@ class BaselineRow:
     """What it promises, in one sentence."""
     keyed: bool
     """Whether it rests on a key; the attacker then had texts of his own stored under it."""
+    chosen: Sequence[dict[str, Any]] | None = None
+    """What its attack was, chosen on held-back texts from the same search as the audited release's."""
 
     @property
     def label(self) -> str:
@@ -59,6 +61,7 @@ class BaselineRow:
             "utility": plain_utility(self.utility),
             "guarantee": self.guarantee,
             "keyed": self.keyed,
+            "chosen": self.chosen if self.chosen is None else list(self.chosen),
         }
 
 
@@ -152,6 +155,7 @@ def _row(
         utility=measure.measure(target),
         guarantee=defence.guarantee.describe(),
         keyed=defence.key is not None,
+        chosen=(alike(calibration, reading).chosen or {}).get("released"),
     )
 
 

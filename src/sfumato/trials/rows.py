@@ -11,6 +11,7 @@ from sfumato.metrics.intervals import Interval, Resampling
 from sfumato.metrics.leakage import Hits
 from sfumato.trials.control import above
 from sfumato.trials.finding import FoundAndMissed
+from sfumato.trials.searched import NO_CHOICE, Searched
 
 Reads = Literal["terms", "text", "row"]
 Floor = Literal["removed", "chance"]
@@ -63,6 +64,7 @@ class AttackRow:
     note: str = ""
     finding: FoundAndMissed | None = None
     """The same where the protector found every term, and where it missed one; of trained attacks only."""
+    searched: Searched = NO_CHOICE
 
     @property
     def by(self) -> Literal["excess", "absolute"]:
@@ -92,7 +94,8 @@ class AttackRow:
             "note",
         )  # fmt: skip
         values = {name: getattr(self, name) for name in names}
-        return {key: list(each) if isinstance(each, tuple) else each for key, each in values.items()}
+        plain = {key: list(each) if isinstance(each, tuple) else each for key, each in values.items()}
+        return plain | {"search": self.searched.search, "chosen": self.searched.chosen}
 
 
 def row_of(
@@ -109,6 +112,7 @@ def row_of(
     counts: bool,
     note: str = "",
     finding: FoundAndMissed | None = None,
+    searched: Searched = NO_CHOICE,
 ) -> AttackRow:
     """Measure an attack from its hits, row by row; an empty `floor` was not measured."""
     measured = bool(floor)
@@ -135,4 +139,5 @@ def row_of(
         runs=found.runs,
         note=note,
         finding=finding,
+        searched=searched,
     )

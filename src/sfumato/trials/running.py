@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +17,9 @@ from sfumato.metrics.ranking import ranked
 from sfumato.metrics.reconstruction import text_figures
 from sfumato.trials.control import undefended
 from sfumato.trials.making import inverter_of
+from sfumato.trials.searched import NO_CHOICE, Searched, searched_alike
 from sfumato.trials.threat import ThreatModel, Trial, clean_pair, set_up
+from sfumato.types import Vectors
 
 
 def figures_of(
@@ -102,6 +104,8 @@ class AttackResult:
     """What it got right, where the true texts are known."""
     control: Figure | None
     """The first figure of the same attack on clean vectors; None where that is not known."""
+    searched: Searched = NO_CHOICE
+    """What the attack was chosen from, for the release and for the control."""
 
 
 def run_attack(
@@ -136,13 +140,15 @@ def run_attack(
         return [] if true is None else figures_of(kind, found, true, concept=concept, known=ready.learned)
 
     scored, proof = figures(recovered), None
+    fitted: list[Inverter] = []
     if control and scored and load is None and not attack.proves_itself:
-        clean = _read_clean(attack, inverter, threat, ready, recovered, on_step)
+        clean = _read_clean(attack, inverter, threat, ready, recovered, on_step, fitted)
         proof = None if clean is None else figures(clean)[0]
         _keep(inverter, proof)
     if control and proof is None and (ready.learned_clean or load is not None or attack.proves_itself):
         proof = control_figure(inverter)  # on texts it held back itself
-    return AttackResult(inverter, ready, recovered, scored, proof)
+    searched = searched_alike({"control": fitted, "released": [inverter]})
+    return AttackResult(inverter, ready, recovered, scored, proof, searched)
 
 
 def _read_clean(
@@ -152,18 +158,26 @@ def _read_clean(
     ready: Trial,
     recovered: Recovered,
     on_step: OnStep | None,
+    kept: list[Inverter],
 ) -> Recovered | None:
-    """The positive control on the same rows; None where nobody can tell what the clean vectors are."""
+    """The positive control on the same rows; None where nobody can tell what the clean vectors are.
+
+    The attack that was fitted for it is added to `kept`.
+    """
     if threat.released is None and (threat.defence is None or threat.defence.unchanged):
+        kept.append(fitted)
         return recovered
     pair = clean_pair(threat, ready)
     if pair is None:
         return None
     if attack.needs == "nothing":
         return fitted.recover(pair[1])
-    return undefended(
-        lambda learned: attack.fit(ready.learned, learned, None, on_step=on_step).recover, *pair
-    )
+
+    def fit(learned: Vectors) -> Callable[[Vectors], Recovered]:
+        kept.append(attack.fit(ready.learned, learned, None, on_step=on_step))
+        return kept[-1].recover
+
+    return undefended(fit, *pair)
 
 
 def _keep(inverter: Inverter, proof: Figure | None) -> None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sfumato.arrays import as_vectors
 from sfumato.concepts.concept import Concept
 from sfumato.concepts.detectors.labelled import Labelled
-from sfumato.concepts.texts.duplicates import enough_to_test
+from sfumato.concepts.texts.duplicates import enough_to_test, split, united
 from sfumato.concepts.texts.pairs import Pairs, build_pairs
 from sfumato.embedders.base import Embedder
 from sfumato.embedders.remembering import RememberingEmbedder
@@ -69,7 +69,7 @@ class Split:
     test: Rows
     """Positions in `rows` that are attacked."""
     groups: NDArray[np.int64]
-    """`[m]` group of near-duplicates of each."""
+    """`[m]` group of each: near-duplicates, and what is known to belong together."""
     clean: Vectors
     """`[n, d]` the pool's own vectors."""
     removed: Vectors | None
@@ -106,7 +106,7 @@ class Split:
         return count_prior(self.truth, self.known)
 
     def resampling(self, positions: Rows | None = None) -> Resampling:
-        """How intervals are drawn: whole groups of near-duplicates."""
+        """How intervals are drawn: whole groups of what belongs together."""
         return Resampling(groups=self.groups[self.test if positions is None else positions])
 
 
@@ -120,6 +120,7 @@ def gather(
     clean: Any,
     needed: Collection[int],
     seed: int,
+    groups: NDArray[np.int64] | None = None,
 ) -> Split:
     """Choose texts, cut them in two and embed them.
 
@@ -132,15 +133,17 @@ def gather(
         clean: `(n, d)` clean vectors of all texts; embedded where they are not given.
         needed: rows that have to be in the pool, for searches that look for them.
         seed: draws the sample and the cut.
+        groups: `[n]` group of each text, where it is known what else belongs together.
     """
     pairs = build_pairs(
-        texts, concept, spans=spans, kinds=("removal",), limit=suite.rows, test_share=TEST_SHARE, seed=seed
-    )
+        texts, concept, spans=spans, kinds=("removal",), limit=suite.rows, test_share=TEST_SHARE,
+        groups=groups, seed=seed,
+    )  # fmt: skip
     pool = _pool(pairs, needed, suite, seed)
     place = {row: number for number, row in enumerate(pool)}
     chosen = [texts[row] for row in pool]
     own_spans = None if spans is None else [spans[row] for row in pool]
-    learn, test, notes = _cut(pairs, seed)
+    learn, test, together, notes = _cut(pairs, groups, seed)
     return Split(
         texts=chosen,
         source=np.array(pool, np.intp),
@@ -151,7 +154,7 @@ def gather(
         terms=list(pairs.terms),
         learn=learn,
         test=test,
-        groups=pairs.groups if not notes else np.arange(len(pairs)),
+        groups=together,
         clean=_clean(chosen, pool, clean, embedder),
         removed=None if embedder is None else embedder.embed(pairs.minus),
         embedder=embedder,
@@ -175,15 +178,26 @@ def _pool(pairs: Pairs, needed: Collection[int], suite: Suite, seed: int) -> lis
     return sorted([*chosen, *(others[place] for place in more)])
 
 
-def _cut(pairs: Pairs, seed: int) -> tuple[Rows, Rows, tuple[str, ...]]:
-    learn, test, together = enough_to_test(pairs.train, pairs.test, TEST_SHARE, generator(seed))
-    notes = () if together else (_SCATTERED,)
+def _cut(
+    pairs: Pairs, known: NDArray[np.int64] | None, seed: int
+) -> tuple[Rows, Rows, NDArray[np.int64], tuple[str, ...]]:
+    """Learned, attacked, the groups that stand on one side, and what to know of them.
+
+    Where too many texts are near-duplicates, rows are drawn one by one, or by the groups that are `known`.
+    """
+    rng = generator(seed)
+    learn, test, whole = enough_to_test(pairs.train, pairs.test, TEST_SHARE, rng)
+    together = pairs.groups if whole else np.arange(len(pairs))
+    if not whole and known is not None:
+        together = united(known[list(pairs.rows)])
+        learn, test = split(together, TEST_SHARE, rng)
     if min(len(learn), len(test)) < LEAST:
+        smaller = "" if known is None else ", or smaller groups"
         raise InputError(
             f"At least {LEAST} texts with the concept `{pairs.concept}` have to be learned from and as many "
-            f"attacked. Found {len(learn)} and {len(test)}. Give more texts."
+            f"attacked. Found {len(learn)} and {len(test)}. Give more texts{smaller}."
         )
-    return np.asarray(learn, np.intp), np.asarray(test, np.intp), notes
+    return np.asarray(learn, np.intp), np.asarray(test, np.intp), together, () if whole else (_SCATTERED,)
 
 
 def _vocabulary(concept: Concept, known: Sequence[Sequence[str]]) -> Concept:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 
 from sfumato.attacks.base import Attack, Embeds, OnStep, checked, entrance_of
-from sfumato.attacks.terms.perceptron import Inputs, Schedule
+from sfumato.attacks.terms.perceptron import Inputs, Perceptron, Schedule
 from sfumato.attacks.terms.reader import TokenReader
 from sfumato.attacks.terms.training_set import TrainingRun, TrainingSet, train_all
 from sfumato.attacks.terms.vocabulary import Vocabulary
@@ -48,7 +48,7 @@ class TokenClassifier(Attack):
     dropout: float = 0.3
     weight_decay: float = 1e-2
     inputs: Literal["auto"] | Inputs = "auto"
-    """How vectors are scaled, see `Inputs`; auto: "scaled" for clean vectors, "white" for noised ones."""
+    """How vectors are scaled, see `Inputs`; auto: as serves a linear classifier best on held-back rows."""
     members: int = 1
     """How many networks to average."""
     at_least: int = 5
@@ -100,12 +100,14 @@ class TokenClassifier(Attack):
     ) -> TokenReader:
         """Train on fresh releases of the vectors; see `Attack.fit`."""
         training = self._training_set(texts, vectors, mechanism, on_step)
-        return _fit([self], training, on_step)[0]
+        return _fit(self, training, on_step)["network"]
 
-    def _runs(self, training: TrainingSet) -> list[TrainingRun]:
-        automatic: Inputs = "scaled" if training.release is None else "white"
-        inputs = automatic if self.inputs == "auto" else self.inputs
-        schedule = Schedule(self.hidden, self.epochs, self.batch, self.dropout, self.weight_decay, inputs)
+    def runs(self, training: TrainingSet) -> list[TrainingRun]:
+        """Its networks, once it is said how vectors are scaled."""
+        assert self.inputs != "auto"
+        schedule = Schedule(
+            self.hidden, self.epochs, self.batch, self.dropout, self.weight_decay, self.inputs
+        )
         return [TrainingRun(training, schedule, self.seed + member) for member in range(self.members)]
 
     def _training_set(
@@ -124,18 +126,21 @@ class TokenClassifier(Attack):
             raise InputError(
                 f"No text names one of the {len(vocabulary.terms)} terms, so none can be learned."
             )
-        rows, labels = clean[learn], held[learn]
+        rows, labels, copies = clean[learn], held[learn], 0
         asked = self.embedder is not None
         encoder = Entrance.of(entrance_of(mechanism, self.embedder) if asked else None)
         if not encoder.hides:  # neutral texts are the same for every term
             made = self._substitutes(vocabulary, [known[row] for row in learn if held[row].any()], rng)
             if made:
+                copies = self.copies
                 if on_step is not None:
                     on_step("embedding other terms", 0.0)
                 rows = _joined(rows, np.asarray(encoder.embed(made), np.float32))
                 labels = np.concatenate([labels, vocabulary.table(vocabulary.find(made))])
         tested = clean[keep] if self.device is None else clean[keep].cpu().numpy()
-        return TrainingSet(vocabulary, rows, labels, tested, held[keep], as_release(mechanism), self.seed)
+        return TrainingSet(
+            vocabulary, rows, labels, tested, held[keep], as_release(mechanism), self.seed, copies=copies
+        )
 
     def _checked(self, texts: Sequence[str], vectors: Any) -> tuple[list[str], Any]:
         if self.device is None:
@@ -160,8 +165,10 @@ def _joined(rows: Any, more: Vectors) -> Any:
     return torch.cat([rows, torch.from_numpy(more).to(rows.device)])
 
 
-LINEAR: dict[str, Any] = {"hidden": (), "inputs": "white", "dropout": 0.0}
+LINEAR: dict[str, Any] = {"hidden": (), "dropout": 0.0}
 """What makes the classifier a linear one."""
+SHAPES = ("both", "network", "linear")
+"""What `best_of` chooses from: the mean of a network and a linear classifier, or one of them."""
 
 
 def best_of(
@@ -172,37 +179,72 @@ def best_of(
     *,
     on_step: OnStep | None = None,
 ) -> TokenReader:
-    """Fit `attack`, a linear classifier and their mean; return the one that leaks most on held-back rows.
+    """Fit `attack`, a linear classifier and their mean; return the one that foretells held-back rows best.
 
-    Its `tried` holds the leakage of each there.
+    Its `tried` holds the leakage of each there, `search` what it was chosen from, `chosen` what it is.
     """
     training = attack._training_set(texts, vectors, mechanism, on_step)
-    network, straight = _fit([attack, replace(attack, **LINEAR)], training, on_step)
-    readers = {
-        "both": training.reader([*network.members, *straight.members]),
-        "network": network,
-        "linear": straight,
-    }
-    best = max(readers.values(), key=lambda reader: reader.leakage)
+    readers = _fit(attack, training, on_step, shapes=SHAPES)
+    best = min(readers.values(), key=lambda reader: reader.loss)
     best.tried = {name: reader.leakage for name, reader in readers.items()}
-    best.control = network.control if mechanism is not None else best.control
     return best
 
 
+def _searched(attack: TokenClassifier, shapes: Sequence[str]) -> dict[str, Any]:
+    """What a classifier is chosen from; figures of another search cannot be compared."""
+    names = ("hidden", "epochs", "batch", "dropout", "weight_decay", "members", "held_back")
+    given = {name: getattr(attack, name) for name in names}
+    plain = {name: list(each) if isinstance(each, tuple) else each for name, each in given.items()}
+    return {"shapes": list(shapes), "inputs": list(_scalings(attack))} | plain
+
+
+def _scalings(attack: TokenClassifier) -> tuple[Inputs, ...]:
+    return get_args(Inputs) if attack.inputs == "auto" else (attack.inputs,)
+
+
 def _fit(
-    attacks: Sequence[TokenClassifier], training: TrainingSet, on_step: OnStep | None
-) -> list[TokenReader]:
-    """Fit several classifiers to one training set, and the first one to clean vectors where there is noise.
+    attack: TokenClassifier,
+    training: TrainingSet,
+    on_step: OnStep | None,
+    *,
+    shapes: Sequence[str] = ("network",),
+) -> dict[str, TokenReader]:
+    """Fit a classifier in several shapes, and as a network to clean vectors where there is noise.
 
     Fitted to noise a classifier may read clean vectors badly, so that is the control of all.
     """
-    runs = [attack._runs(training) for attack in attacks]
-    clean = training.without_noise() if training.release is not None and attacks[0].control else None
-    extra = [] if clean is None else attacks[0]._runs(clean)
-    trained = iter(train_all([*(run for each in runs for run in each), *extra], on_step))
-    readers = [training.reader([next(trained) for _ in each]) for each in runs]
-    if training.release is not None:
-        control = None if clean is None else clean.reader(list(trained)).control
-        for reader in readers:
-            reader.control = control
+    noisy = training.release is not None
+    sets = [training, training.without_noise()] if noisy and attack.control else [training]
+    probed = [
+        _straight(attack, rows, on_step, needed="linear" in shapes and rows is training) for rows in sets
+    ]
+    runs = [replace(attack, inputs=inputs).runs(rows) for rows, (inputs, _) in zip(sets, probed, strict=True)]
+    trained = iter(train_all([run for each in runs for run in each], on_step))
+    networks = [[next(trained) for _ in each] for each in runs]
+    inputs, straight = probed[0]
+    members = {"both": [*networks[0], *straight], "network": networks[0], "linear": straight}
+    readers = {shape: training.reader(members[shape]) for shape in shapes}
+    control = sets[-1].reader(networks[-1]).control if len(sets) > 1 else None
+    for shape, reader in readers.items():
+        reader.control = control if noisy else reader.control
+        reader.search = _searched(attack, shapes)
+        reader.chosen = {"shape": shape, "inputs": inputs, "copies": training.copies, "loss": reader.loss}
     return readers
+
+
+def _straight(
+    attack: TokenClassifier, training: TrainingSet, on_step: OnStep | None, *, needed: bool
+) -> tuple[Inputs, list[Perceptron]]:
+    """The scaling that serves a linear classifier best on held-back rows, and that classifier.
+
+    A linear one tells as much as a network which scaling shows more, at half the time. With one scaling it
+    is trained only where it is `needed`.
+    """
+    scalings = _scalings(attack)
+    if len(scalings) == 1 and not needed:
+        return scalings[0], []
+    runs = [replace(attack, **LINEAR, inputs=inputs).runs(training) for inputs in scalings]
+    trained = iter(train_all([run for each in runs for run in each], on_step))
+    tried = {inputs: [next(trained) for _ in each] for inputs, each in zip(scalings, runs, strict=True)}
+    best = min(tried, key=lambda inputs: training.reader(tried[inputs]).loss)
+    return best, tried[best]

@@ -55,6 +55,12 @@ class TokenReader(Inverter):
         """Share of terms among the top guesses on held-back rows, released as the victim releases."""
         self.tried: dict[str, float] = {}
         """The same for every classifier that was tried, by name."""
+        self.loss = float("inf")
+        """Cross-entropy of a held-back row, which a classifier is chosen by."""
+        self.search: dict[str, Any] = {}
+        """What it was chosen from."""
+        self.chosen: dict[str, Any] = {}
+        """Its shape, how its inputs are scaled, and from how many copies of a text it learned."""
 
     @property
     def dim(self) -> int:
@@ -98,6 +104,8 @@ class TokenReader(Inverter):
             "members": len(self.members),
             "leakage": self.leakage,
             "tried": self.tried,
+            "search": self.search,
+            "chosen": self.chosen,
             "control": control,
         }
         arrays = [member.tensors(f"member.{number}") for number, member in enumerate(self.members)]
@@ -112,6 +120,8 @@ class TokenReader(Inverter):
             members = [Perceptron.from_tensors(f"member.{n}", artifact.tensors) for n in range(count)]
             made = cls(vocabulary, tuple(members), leakage=float(artifact.config["leakage"]))
             made.tried = {str(key): float(value) for key, value in artifact.config["tried"].items()}
+            made.search = dict(artifact.config.get("search", {}))
+            made.chosen = dict(artifact.config.get("chosen", {}))
             if artifact.config["control"] is not None:
                 made.control = Control("leakage", *artifact.config["control"])
         except (KeyError, TypeError) as error:

@@ -37,6 +37,10 @@ IdColumnOption = Annotated[
         help="The ids in IN and in files of vectors, or of --store; default: `id`, if both.",
     ),
 ]
+GroupColumnOption = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="What a row belongs to, a person or a note: kept on one side."),
+]
 ConceptOption = Annotated[
     list[str] | None,
     typer.Option(

@@ -1,11 +1,11 @@
-"""Which texts say nearly the same: they have to stand on one side of a split."""
+"""Which texts belong together: those that say nearly the same have to stand on one side of a split."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,9 +37,31 @@ def near_duplicates(texts: Sequence[str], *, threshold: float = THRESHOLD) -> ND
                 groups.join(old, new)
         for word in prefix:
             index.setdefault(word, []).append(new)
-    roots = [groups.root(member) for member in members]
-    numbers = {root: number for number, root in enumerate(dict.fromkeys(roots))}
-    return np.array([numbers[root] for root in roots], dtype=np.int64)
+    return groups.numbers(members)
+
+
+def joined(count: int, together: Iterable[Sequence[int]]) -> NDArray[np.int64]:
+    """Return `[count]` group numbers: rows that stand together in any of these lists share one, and so on."""
+    groups = _Groups(count)
+    for rows in together:
+        for row in rows[1:]:
+            groups.join(rows[0], row)
+    return groups.numbers(range(count))
+
+
+def same_group(groups: Iterable[Hashable]) -> list[list[int]]:
+    """The rows of each group; a row whose group is None belongs to nobody."""
+    found: dict[Hashable, list[int]] = {}
+    for row, group in enumerate(groups):
+        if group is not None:
+            found.setdefault(group, []).append(row)
+    return list(found.values())
+
+
+def united(*groupings: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return `[n]` group numbers: rows that share a group of any grouping share one, and so on."""
+    together = [rows for groups in groupings for rows in same_group(groups.tolist())]
+    return joined(len(groupings[0]), together)
 
 
 def split(
@@ -110,3 +132,9 @@ class _Groups:
 
     def join(self, one: int, other: int) -> None:
         self._parents[self.root(one)] = self.root(other)
+
+    def numbers(self, members: Iterable[int]) -> NDArray[np.int64]:
+        """The group of each member, counted from 0 in this order."""
+        roots = [self.root(member) for member in members]
+        known = {root: number for number, root in enumerate(dict.fromkeys(roots))}
+        return np.array([known[root] for root in roots], dtype=np.int64)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sfumato.concepts.base import Span
 from sfumato.concepts.concept import Concept, surfaces
 from sfumato.concepts.spans import SpanLike
-from sfumato.concepts.texts.duplicates import near_duplicates, split
+from sfumato.concepts.texts.duplicates import near_duplicates, split, united
 from sfumato.concepts.texts.edits import exchange, put
 from sfumato.concepts.texts.swaps import Swap, TermSwap
 from sfumato.errors import InputError, ParameterError
@@ -47,7 +47,7 @@ class Pairs:
     clean: tuple[int, ...]
     """Which of the caller's texts were looked at and do not hold the concept."""
     groups: NDArray[np.int64]
-    """`[n]` group of texts that are nearly the same once the concept is out."""
+    """`[n]` group of texts that are nearly the same once the concept is out, or known to belong together."""
     train: NDArray[np.int64]
     """Positions to learn from."""
     test: NDArray[np.int64]
@@ -100,6 +100,7 @@ def build_pairs(
     limit: int | None = None,
     copies: int = 1,
     test_share: float = 0.2,
+    groups: NDArray[np.int64] | None = None,
     rng: np.random.Generator | None = None,
     seed: int | None = None,
 ) -> Pairs:
@@ -113,6 +114,7 @@ def build_pairs(
         limit: stop when this many texts hold the concept; they are then drawn at random.
         copies: how many substitutes to make of each text.
         test_share: about how much to hold back for tests.
+        groups: `[n]` group of each text, where it is known what else belongs together.
         rng: draws substitutes, the sample and the split.
         seed: makes `rng` repeatable, when no `rng` is given.
     """
@@ -124,7 +126,9 @@ def build_pairs(
     found, clean, emptied = _search(texts, concept, spans, order, limit)
     swap = _swap(concept, found) if "substitution" in wanted else None
     made = wanted - ({"substitution"} if swap is None else set())
-    train, test = split(groups := near_duplicates([match.bare for match in found]), test_share, rng)
+    near = near_duplicates([match.bare for match in found])
+    together = near if groups is None else united(near, groups[[match.row for match in found]])
+    train, test = split(together, test_share, rng)
     return Pairs(
         concept=concept.name,
         found_by=concept.found_by,
@@ -145,7 +149,7 @@ def build_pairs(
         terms=tuple(tuple(surfaces(match.text, match.spans)) for match in found),
         rows=tuple(match.row for match in found),
         clean=tuple(sorted(clean)),
-        groups=groups,
+        groups=together,
         train=train,
         test=test,
         spans=sum(len(match.spans) for match in found),

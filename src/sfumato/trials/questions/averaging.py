@@ -6,7 +6,7 @@ import numpy as np
 
 from sfumato.attacks.base import fresh_releases
 from sfumato.metrics.leakage import count_leaked
-from sfumato.trials.reading import Calibration
+from sfumato.trials.reading import Calibration, Reading, alike
 from sfumato.trials.rows import AttackRow, LeftOut, row_of
 from sfumato.trials.split import Split
 from sfumato.trials.target import Target
@@ -31,6 +31,8 @@ def averaging_row(
     texts = [split.texts[row] for row in split.learned] * _COPIES
     read = calibration.method.fit(texts, np.concatenate(means), None, None, seed)
     seen = mean_release([target.documents(draw)[split.attacked] for draw in range(count)])
+    guesses = read(seen)
+    hits = [count_leaked(split.truth, guesses)]
     return row_of(
         f"{calibration.method.name}, mean of {count} releases",
         calibration.method.reads,
@@ -39,9 +41,10 @@ def averaging_row(
         floor=calibration.floor,
         floor_is="removed",
         prior=calibration.prior,
-        released=[count_leaked(split.truth, read(seen))],
+        released=hits,
         how=split.resampling(),
         counts=False,
         note="It takes fresh noise for one text again and again; sticky noise and the ledger prevent that, "
         "so the verdict does not rest on it.",
+        searched=alike(calibration, Reading(hits, guesses, split.attacked, [read])),
     )
