@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import pytest
 import sfumato.cli.audit as cli
 from sfumato.auditing import SUITES
 from sfumato.auditing.subject import subject
+from sfumato.cli import collection
 from sfumato.cli.vectors import AuditTexts
 from sfumato.concepts import Concept
 from sfumato.concepts.texts.duplicates import joined, near_duplicates, same_group, united
@@ -19,6 +21,7 @@ from sfumato.mechanisms import Laplace
 from sfumato.protector import Protector
 from sfumato.randomness import generator
 from sfumato.records import DISEASES, make_records
+from sfumato.stores.rows import Rows
 from sfumato.trials.utility import ScoredPairs
 
 TEXTS = [record.text for record in make_records(240, seed=7)]
@@ -117,3 +120,26 @@ def test_the_command_reads_groups_from_a_column(tmp_path, monkeypatch):
     with pytest.raises(Stop) as stopped:
         cli.command(path, embeddings=vectors, concept=["disease"], group_column="person")
     assert stopped.value.args[0] == ["7", None, "7"]
+
+
+def test_a_collection_says_what_its_rows_belong_to(tmp_path, monkeypatch):
+    kept = Rows(["a", "b"], np.eye(2, dtype=np.float32), [{"document": "x", "person": 7}, {"document": "y"}])
+
+    class Shelf:
+        label = "shelf"
+
+        def batches(self, size):
+            return [kept]
+
+        def get(self, ids):
+            return kept
+
+    monkeypatch.setattr(collection, "open_store", lambda url, create: nullcontext(Shelf()))
+    asked = {"text_field": None, "id_column": None, "limit": 9, "everything": False}
+    assert collection.collect("shelf", None, group_column="person", **asked).groups == ["7", None]
+    assert collection.collect("shelf", None, group_column=None, **asked).groups is None
+    with pytest.raises(InputError, match="shelf has no field `patient`"):
+        collection.collect("shelf", None, group_column="patient", **asked)
+    path = tmp_path / "notes.jsonl"
+    path.write_text("\n".join(json.dumps({"id": each, "text": "t", "note": f"n{each}"}) for each in "bca"))
+    assert collection.collect("shelf", path, group_column="note", **asked).groups == ["nb", "na"]

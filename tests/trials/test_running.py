@@ -98,6 +98,8 @@ def test_neutral_texts_are_learned_from_and_the_control_is_taken_on_clean_ones()
     done = run_attack(QUICK, threat, concept=PLACE)
     assert done.figures[0].value < 0.4 and done.control.value > 0.8
     assert done.control.count == done.figures[0].count
+    assert done.searched.search["inputs"] == ["scaled", "white"]
+    assert [len(done.searched.chosen[name]) for name in ("control", "released")] == [1, 1]
     assert run_attack(QUICK, threat, concept=PLACE, control=False).control is None
 
 

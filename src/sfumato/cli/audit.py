@@ -234,19 +234,8 @@ def command(
         baselines=baselines, attacks=tuple(attack or ()), rows=rows, seed=seed,
     )  # fmt: skip
     most = whole_number(limit, "--limit", 1, 10**9)
-    given = (
-        collect(
-            store,
-            source,
-            text_field=text_field,
-            id_column=id_column,
-            group_column=group_column,
-            limit=most,
-            everything=show_texts,
-        )
-        if store is not None
-        else AuditTexts(cast(Path, source), most, show_texts, id_column, group_column)
-    )
+    columns = {"id_column": id_column, "group_column": group_column}
+    given = _given(store, source, text_field, most, show_texts, columns)
     gold: list[Gold] = [read_searches(searches)] if searches else []
     gold += [read_pairs(utility)] if utility else []
     # An audit makes no key of its own.
@@ -260,6 +249,20 @@ def command(
             settings=settings, on_step=teller(bar),
         )  # fmt: skip
     _hand_over(replace(found, settings=found.settings | {"command": _command(source, options)}), out, json)
+
+
+def _given(
+    store: str | None,
+    source: Path | None,
+    text_field: str | None,
+    most: int,
+    everything: bool,
+    columns: dict[str, str | None],
+) -> Collected | AuditTexts:
+    """The texts of a collection or of a file, and what goes with them."""
+    if store is None:
+        return AuditTexts(cast(Path, source), most, everything, **columns)
+    return collect(store, source, text_field=text_field, limit=most, everything=everything, **columns)
 
 
 def _refuse(

@@ -126,21 +126,14 @@ def build_pairs(
     found, clean, emptied = _search(texts, concept, spans, order, limit)
     swap = _swap(concept, found) if "substitution" in wanted else None
     made = wanted - ({"substitution"} if swap is None else set())
-    near = near_duplicates([match.bare for match in found])
-    together = near if groups is None else united(near, groups[[match.row for match in found]])
-    train, test = split(together, test_share, rng)
+    train, test = split(together := _together(found, groups), test_share, rng)
     return Pairs(
         concept=concept.name,
         found_by=concept.found_by,
         kinds=tuple(kind for kind in KINDS if kind in made),
         plus=tuple(match.text for match in found),
         minus=tuple(match.bare for match in found if "removal" in wanted),
-        substitutes=tuple(
-            exchange(match.text, match.spans, swap, rng)
-            for _ in range(copies)
-            for match in found
-            if swap is not None
-        ),
+        substitutes=() if swap is None else _substitutes(found, swap, copies, rng),
         placeholders=tuple(
             put(match.text, match.spans, lambda _: concept.placeholder)
             for match in found
@@ -164,6 +157,18 @@ class _Match:
     spans: list[Span]
     bare: str
     """The text with the concept removed."""
+
+
+def _together(found: Sequence[_Match], groups: NDArray[np.int64] | None) -> NDArray[np.int64]:
+    """Near-duplicates, united with what else is known to belong together."""
+    near = near_duplicates([match.bare for match in found])
+    return near if groups is None else united(near, groups[[match.row for match in found]])
+
+
+def _substitutes(
+    found: Sequence[_Match], swap: Swap, copies: int, rng: np.random.Generator
+) -> tuple[str, ...]:
+    return tuple(exchange(match.text, match.spans, swap, rng) for _ in range(copies) for match in found)
 
 
 def _source(rng: np.random.Generator | None, seed: int | None) -> np.random.Generator:
