@@ -34,7 +34,7 @@ ORDER = generator(2).permutation(len(TEXTS))
 def cut(seed=0, texts=TEXTS, gold=(), groups=None):
     given = subject(
         texts, None, protector=PROTECTOR, released=None, clean=None, embedder=None, spans=None, showable=None,
-        gold=gold, groups=groups, on_batch=None,
+        truth_spans=None, gold=gold, groups=groups, on_batch=None,
     )  # fmt: skip
     return given.split(CONCEPT, SUITES["quick"], seed)
 

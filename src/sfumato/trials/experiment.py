@@ -14,7 +14,6 @@ from sfumato.errors import SfumatoError
 from sfumato.protector import Protector
 from sfumato.trials.finding import by_finding, every_term_found
 from sfumato.trials.progress import Steps
-from sfumato.trials.questions.averaging import averaging_row
 from sfumato.trials.questions.informed import NAME as INFORMED
 from sfumato.trials.questions.informed import informed_row
 from sfumato.trials.questions.linkage import bits_row, linkage_row
@@ -92,6 +91,8 @@ class Experiment:
 
     def attack(self) -> None:
         """Run every attack of the plan."""
+        from sfumato.trials.questions.averaging import averaging_row
+
         split, target, plan, seed = self.split, self.target, self.plan, self.seed
         self._trained(MAIN)
         for name in plan.attacks:
