@@ -3,7 +3,7 @@
 VENV ?= .venv
 TEST_EXTRAS ?= dev,docs,learn,wordllama,ner,peers,evaluate,mteb,faiss,langchain,llama-index,haystack,sklearn,chroma,qdrant,pgvector,lancedb,store-tests,serve-tests,gpu,ray,remote
 PYTEST ?= -n 2 --dist=worksteal
-# What `make check` runs of the tests: two and a half minutes of processor time, no store, no server.
+# What `make check` runs of the tests: no store, no server.
 LONG := tests/test_examples.py tests/test_walkthrough.py
 QUICK ?= $(filter-out $(LONG),$(wildcard tests/test_*.py)) tests/contracts/test_mechanism.py \
 	tests/accounting tests/concepts tests/embedders tests/evaluation tests/mechanisms tests/metrics
@@ -38,7 +38,7 @@ demo: $(DEMO) ## the whole story on bundled records, written to demo-report/
 # A thread a worker: two workers whose matrix products take two threads each wait for each other.
 check test: export OMP_NUM_THREADS := 1
 
-check: lint ## lint, types and the quick tests, in about two minutes
+check: lint ## lint, types and the quick tests, in about three minutes
 	$(BIN)/python -m pytest $(PYTEST) $(QUICK)
 
 test: lint ## lint, types and the whole test suite
