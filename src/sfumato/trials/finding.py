@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,14 +63,16 @@ def every_term_found(target: Target, split: Split) -> NDArray[np.bool_] | None:
     texts = [split.texts[row] for row in split.rows]
     spans = None if split.spans is None else [split.spans[row] for row in split.rows]
     mentions = protector.mentions(texts, spans)
-    places = split.concept.find_all(texts, spans)
-    return np.array(
-        [
-            all(_covered(text, term, [mention.span for mention in hidden]) for term in terms)
-            for text, terms, hidden in zip(texts, places, mentions, strict=True)
-        ],
-        bool,
-    )
+    hidden = [[mention.span for mention in row] for row in mentions]
+    return covers_every_term(texts, split.concept.find_all(texts, spans), hidden)
+
+
+def covers_every_term(
+    texts: Sequence[str], terms: Iterable[Sequence[Span]], hidden: Iterable[Sequence[Span]]
+) -> NDArray[np.bool_]:
+    """`[n]` whether what is hidden in each text covers each of its terms."""
+    rows = zip(texts, terms, hidden, strict=True)
+    return np.array([all(_covered(text, term, own) for term in wanted) for text, wanted, own in rows], bool)
 
 
 def by_finding(

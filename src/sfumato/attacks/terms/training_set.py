@@ -115,12 +115,12 @@ def train_all(runs: Sequence[TrainingRun], on_step: OnStep | None) -> list[Perce
         )
 
     on_host = all(isinstance(run.training.clean, np.ndarray) for run in runs)
-    with _single_threads(), ThreadPoolExecutor(_SIDE_BY_SIDE if on_host else 1) as pool:
+    with single_threads(), ThreadPoolExecutor(_SIDE_BY_SIDE if on_host else 1) as pool:
         return list(pool.map(work, range(len(runs))))
 
 
 @contextmanager
-def _single_threads() -> Iterator[None]:
+def single_threads() -> Iterator[None]:
     """Keep torch to one thread each: those that meet after every small product cost more than they give."""
     import torch
 

@@ -1,0 +1,57 @@
+"""What a detector finds in texts, looked for once and kept beside the vectors."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Literal
+
+from sfumato.concepts import Concept
+from sfumato.concepts.catalog import lookup
+from sfumato.concepts.detectors.labelled import Labelled
+from sfumato.concepts.detectors.union import Union
+from sfumato.files import write_atomic
+from sfumato_research.studies.base import Setting
+
+Finder = Literal["all", "lists"]
+"""all: everything that is installed, spaCy's pipeline with it; lists: what Sfumato brings itself."""
+
+
+def looking(name: str, finder: Finder) -> Concept:
+    """The catalog's concept as one of the finders sees it."""
+    concept = Concept.named(name)
+    if finder == "all":
+        return concept
+    parts = [part.make() for part in lookup(name).parts if not part.package]
+    return replace(concept, detector=parts[0] if len(parts) == 1 else Union(*parts))
+
+
+def remembered(name: str, finder: Finder, texts: Sequence[str], setting: Setting) -> Concept:
+    """The same concept, which looks at none of these texts twice, in this run or in a later one."""
+    path = None if setting.cache is None else setting.cache / f"found-{name}-{finder}.json.gz"
+    kept: dict[str, list[list[int]]] = {}
+    if path is not None and path.exists():
+        kept = json.loads(gzip.decompress(path.read_bytes()))
+    known = {text: _digest(text) for text in dict.fromkeys(texts)}
+    new = [text for text, digest in known.items() if digest not in kept]
+    plain = _without_detector(name) if not new else looking(name, finder)
+    if new:
+        for text, spans in zip(new, plain.find_all(new), strict=True):
+            kept[known[text]] = [[span.start, span.end] for span in spans]
+        if path is not None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_atomic(path, gzip.compress(json.dumps(kept).encode()))
+    rows = [(text, [{"start": a, "end": b, "label": name} for a, b in kept[d]]) for text, d in known.items()]
+    lists = looking(name, "lists")  # for texts an attacker makes of his own
+    return replace(plain, detector=Labelled(rows, name=f"{name}, {finder}", otherwise=lists.detector))
+
+
+def _without_detector(name: str) -> Concept:
+    return looking(name, "lists")
+
+
+def _digest(text: str) -> str:
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
