@@ -65,7 +65,8 @@ def linked(pool: Split, target: DefenceTarget, seed: int) -> tuple[Rows, NDArray
 def membership_scores(pool: Split, target: DefenceTarget, seed: int) -> tuple[NDArray[np.bool_], Floats]:
     """Known texts, half of which are in the collection, and how near the nearest release is to each."""
     order = generator(seed + 1).permutation(pool.attacked)
-    inside, outside = order[:_MEMBERS], order[_MEMBERS : 2 * _MEMBERS]
+    half = min(_MEMBERS, len(order) // 2)
+    inside, outside = order[:half], order[half : 2 * half]
     stored = np.setdiff1d(np.arange(len(pool.texts)), outside)
     asked = np.concatenate([inside, outside])
     expected = unit_rows(target.defence.through.expected(target.entering[asked]))
