@@ -11,6 +11,8 @@ from sfumato.cli.options.learn import (
     EmbedderOption,
     EpsilonOption,
     ForceOption,
+    HideContextOption,
+    HidePresenceOption,
     KindOption,
     LimitOption,
     NeutralOption,
@@ -31,6 +33,7 @@ from sfumato.inputs import read, read_texts
 from sfumato.learning import LearnSettings, learn
 from sfumato.protector import NEUTRAL_COPIES, Protector
 from sfumato.saving import save_protector
+from sfumato.sensitivity.eraser import CONTEXT
 
 NAME = "learn"
 EXAMPLE = (
@@ -86,6 +89,11 @@ def _show(protector: Protector, out: Path) -> None:
             f"texts with a concept are embedded as the mean of {protector.neutral} neutral copies, "
             "so a term that is found does not enter its vector"
         )
+    if (eraser := protector.eraser) is not None:
+        screen.print(
+            f"{eraser.directions} directions are taken out of every release: {eraser.presence} that show "
+            f"a concept was there, {eraser.directions - eraser.presence} that foretell its term"
+        )
     screen.print(f"\nProtector: {out}", highlight=False)
 
 
@@ -103,6 +111,8 @@ def command(
     noise_ratio: NoiseRatioOption = None,
     neutral: NeutralOption = NEUTRAL_COPIES,
     only_matching: OnlyMatchingOption = False,
+    hide_presence: HidePresenceOption = True,
+    hide_context: HideContextOption = CONTEXT,
     background: BackgroundOption = None,
     origin: OriginOption = "unknown",
     limit: LimitOption = 4000,
@@ -118,6 +128,8 @@ def command(
         noise_ratio=noise_ratio,
         neutral=neutral,
         only_matching=only_matching,
+        hide_presence=hide_presence,
+        hide_context=hide_context,
         source=origin,  # type: ignore[arg-type]
         limit=limit,
     )
@@ -138,12 +150,5 @@ def command(
     require_free(out, replace=force)  # another run may have been there meanwhile
     digest = save_protector(made, out)
     _show(made, out)
-    write_json(
-        json,
-        {
-            "protector": str(out),
-            "digest": digest,
-            "guarantee": made.guarantee.to_dict(),
-            "learned": made.learned.to_dict(),
-        },
-    )
+    record = {"guarantee": made.guarantee.to_dict(), "learned": made.learned.to_dict()}
+    write_json(json, {"protector": str(out), "digest": digest} | record)

@@ -30,6 +30,14 @@ NeutralOption = Annotated[
 OnlyMatchingOption = Annotated[
     bool, typer.Option(help="No noise for texts without the concept (which then shows).")
 ]
+HidePresenceOption = Annotated[
+    bool,
+    typer.Option(help="Beside neutral copies: take out of every release what shows that they are neutral."),
+]
+HideContextOption = Annotated[
+    int,
+    typer.Option(help="Beside neutral copies: directions that foretell a term to take out of every release."),
+]
 BackgroundOption = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Ordinary texts; default: those of IN without it.")
 ]
