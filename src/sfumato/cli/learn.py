@@ -24,6 +24,7 @@ from sfumato.cli.options.learn import (
     SpansOption,
     StrengthOption,
     TermsOption,
+    WideOption,
 )
 from sfumato.cli.options.shared import InputFile, named_concepts
 from sfumato.cli.output import JsonOption, console, progress, write_json
@@ -103,6 +104,7 @@ def command(
     concept: ConceptOption = None,
     terms: TermsOption = None,
     spans: SpansOption = None,
+    wide: WideOption = False,
     shape: ShapeOption = "ellipsoid",
     embedder: EmbedderOption = "minilm",
     kind: KindOption = "sharp",
@@ -134,7 +136,7 @@ def command(
         limit=limit,
     )
     require_free(out, replace=force)
-    wanted = named_concepts(concept, terms, spans)
+    wanted = named_concepts(concept, terms, spans, wide=wide)
     texts, labelled = _read_all(source, max(50_000, 10 * limit))
     ordinary = read_texts(background) if background is not None else None
     with progress("embedding", None) as bar:

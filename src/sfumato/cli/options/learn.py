@@ -14,6 +14,10 @@ OutOption = Annotated[
     typer.Option("-o", "--out", metavar="DIR", help="Folder for the protector.", callback=checked_output),
 ]
 ConceptOption = Annotated[list[str] | None, typer.Option(help="A concept of the catalog; may be repeated.")]
+WideOption = Annotated[
+    bool,
+    typer.Option("--wide", help="Hide every capitalised word that is not common: few names are missed."),
+]
 TermsOption = Annotated[list[Path] | None, typer.Option(metavar="FILE", help="A file of terms, one a line.")]
 SpansOption = Annotated[list[str] | None, typer.Option(metavar="LABEL", help="A label of the spans in IN.")]
 ShapeOption = Annotated[str, typer.Option(help="ellipsoid (any direction) or mask (SPARSE, along axes).")]
