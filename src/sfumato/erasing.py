@@ -8,6 +8,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.concepts.concept import surfaces
+from sfumato.concepts.detectors.capitals import Capitals
 from sfumato.concepts.texts.pairs import Pairs
 from sfumato.embedders.base import Embedder
 from sfumato.preparing import RowSpans
@@ -42,7 +44,7 @@ def learn_eraser(
         seed: draws the texts where there are many.
         on_step: called with a label and a number of texts as they are embedded.
     """
-    if not learner.presence and not learner.context:
+    if not (learner.presence or learner.context or learner.missed):
         return None
     rng = generator(seed)
     release = replace(protector.as_release(), normalise=False, eraser=None)
@@ -64,12 +66,20 @@ def learn_eraser(
         having.append(released([each.rows[place] for place in chosen], "neutral texts"))
         terms.append(_term_vectors([each.terms[place] for place in chosen], protector.encoder, on_step))
     clean = sorted(set(pairs[0].clean).intersection(*(each.clean for each in pairs[1:])))
-    enough = learner.presence and len(clean) >= LEAST_ROWS
-    lacking = released([clean[place] for place in _some(len(clean), rng)] if enough else [], "other texts")
+    others = [clean[place] for place in _some(len(clean), rng)] if len(clean) >= LEAST_ROWS else []
+    lacking = released(others, "other texts")
+    named = None
+    if learner.missed and any(concept.is_name for concept in protector.concepts):
+        unknown = [surfaces(texts[row], Capitals().find(texts[row])) for row in others]
+        rows = [place for place, names in enumerate(unknown) if names]
+        if len(rows) >= LEAST_ROWS:
+            vectors = _term_vectors([unknown[place] for place in rows], protector.encoder, on_step)
+            named = lacking[rows], vectors
     dim = having[0].shape[1]
     matrix, noise = release.linear, release.mechanism.noise_covariance(dim)
     after = noise if matrix is None else matrix @ noise @ matrix.T
-    return learner.fit(having, lacking, terms, after, source=protector.learned.source or "unknown")
+    source = protector.learned.source or "unknown"
+    return learner.fit(having, lacking, terms, after, named=named, source=source)
 
 
 def _some(count: int, rng: np.random.Generator) -> NDArray[np.intp]:

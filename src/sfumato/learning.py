@@ -23,7 +23,7 @@ from sfumato.preparing import RowSpans
 from sfumato.protector import NEUTRAL_COPIES, Protector
 from sfumato.sensitivity import Background, Ellipsoid, EllipsoidLearner, Mask
 from sfumato.sensitivity.ellipsoid import EllipsoidKind, differences
-from sfumato.sensitivity.eraser import CONTEXT, EraserLearner
+from sfumato.sensitivity.eraser import CONTEXT, MISSED, EraserLearner
 from sfumato.sensitivity.shipped import shipped_background
 from sfumato.types import Floats
 
@@ -51,6 +51,8 @@ class LearnSettings:
     """Beside neutral texts: take out of every release what shows that they are neutral."""
     hide_context: int = CONTEXT
     """Beside neutral texts: how many directions that foretell a term are taken out of every release."""
+    hide_missed: int = MISSED
+    """Beside neutral texts, for names: how many directions that tell names are taken out of every release."""
     limit: int = 4000
     """Most pairs a concept is learned from, and most background texts."""
     source: Source = "unknown"
@@ -65,12 +67,16 @@ class LearnSettings:
                     f"`{name}` must be one of {get_args(choices)}. Found {getattr(self, name)!r}."
                 )
         whole_number(self.neutral, "neutral", 0, MOST_COPIES)
-        EraserLearner(presence=self.hide_presence, context=self.hide_context)
+        self.eraser_learner()
         whole_number(self.limit, "limit", LEAST_PAIRS, 10**7)
         if self.noise_ratio is not None and self.epsilon is not None:
             raise ParameterError("Give `epsilon` or `noise_ratio`, not both.")
         if self.noise_ratio is not None:
             finite_number(self.noise_ratio, "noise_ratio", 1e-6, 1e6)
+
+    def eraser_learner(self) -> EraserLearner:
+        """What learns the eraser, for texts that are made neutral."""
+        return EraserLearner(presence=self.hide_presence, context=self.hide_context, missed=self.hide_missed)
 
 
 def learn(
@@ -131,7 +137,7 @@ def learn(
     made = Protector(mechanism=mechanism, background=spread, learned=learned, **parts)
     if not made.embeds_neutral or chosen.only_matching:
         return made
-    learner = EraserLearner(presence=chosen.hide_presence, context=chosen.hide_context)
+    learner = chosen.eraser_learner()
     return replace(made, eraser=learn_eraser(made, texts, pairs, learner, spans, chosen.seed, step))
 
 

@@ -88,10 +88,11 @@ def _on_terms(swapped: Substitutions | None, neutral: bool) -> list[str]:
 
 def _on_eraser(eraser: Eraser) -> str:
     kinds = {
-        "presence of a concept": eraser.presence,
-        "context of a term": eraser.directions - eraser.presence,
+        "the presence of a concept": eraser.presence,
+        "the context of a term": eraser.context,
+        "names that may be missed": eraser.missed,
     }
-    listed = " and ".join(f"{count} for the {what}" for what, count in kinds.items() if count)
+    listed = ", ".join(f"{count} for {what}" for what, count in kinds.items() if count)
     return (
         f"a public linear map takes {eraser.directions} directions out of every release ({listed}), as they "
         "are in texts like those it was learned from; it takes nothing from the promise and adds nothing "

@@ -63,7 +63,7 @@ def pack_release(release: Release) -> tuple[dict[str, Any], dict[str, NDArray[An
     }
     if (eraser := release.eraser) is not None:
         tensors |= {"eraser.read": eraser.read, "eraser.taken": eraser.taken}
-        config["eraser"] = {"presence": eraser.presence, "source": eraser.source}
+        config["eraser"] = {"presence": eraser.presence, "missed": eraser.missed, "source": eraser.source}
     return config, {name: np.asarray(value) for name, value in tensors.items()}
 
 
@@ -198,7 +198,7 @@ def _eraser(config: Any, tensors: Mapping[str, NDArray[Any]]) -> Eraser | None:
     if not isinstance(config, dict) or not isinstance(config.get("source"), str):
         raise _refused("`eraser` does not say where its text came from")
     read, taken = (np.asarray(tensors[f"eraser.{name}"], np.float64) for name in ("read", "taken"))
-    return Eraser(read, taken, config.get("presence", 0), config["source"])
+    return Eraser(read, taken, config.get("presence", 0), config["source"], config.get("missed", 0))
 
 
 def _mechanism(config: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]], source: str) -> Mechanism:

@@ -12,6 +12,7 @@ from sfumato.cli.options.learn import (
     EpsilonOption,
     ForceOption,
     HideContextOption,
+    HideMissedOption,
     HidePresenceOption,
     KindOption,
     LimitOption,
@@ -34,7 +35,7 @@ from sfumato.inputs import read, read_texts
 from sfumato.learning import LearnSettings, learn
 from sfumato.protector import NEUTRAL_COPIES, Protector
 from sfumato.saving import save_protector
-from sfumato.sensitivity.eraser import CONTEXT
+from sfumato.sensitivity.eraser import CONTEXT, MISSED
 
 NAME = "learn"
 EXAMPLE = (
@@ -92,8 +93,8 @@ def _show(protector: Protector, out: Path) -> None:
         )
     if (eraser := protector.eraser) is not None:
         screen.print(
-            f"{eraser.directions} directions are taken out of every release: {eraser.presence} that show "
-            f"a concept was there, {eraser.directions - eraser.presence} that foretell its term"
+            f"{eraser.directions} directions are taken out of every release: {eraser.presence} that show a "
+            f"concept was there, {eraser.context} that foretell its term, {eraser.missed} that tell names"
         )
     screen.print(f"\nProtector: {out}", highlight=False)
 
@@ -115,6 +116,7 @@ def command(
     only_matching: OnlyMatchingOption = False,
     hide_presence: HidePresenceOption = True,
     hide_context: HideContextOption = CONTEXT,
+    hide_missed: HideMissedOption = MISSED,
     background: BackgroundOption = None,
     origin: OriginOption = "unknown",
     limit: LimitOption = 4000,
@@ -132,6 +134,7 @@ def command(
         only_matching=only_matching,
         hide_presence=hide_presence,
         hide_context=hide_context,
+        hide_missed=hide_missed,
         source=origin,  # type: ignore[arg-type]
         limit=limit,
     )

@@ -123,6 +123,13 @@ class Concept:
         return self.detector.name if self.detector else f"spans labelled {', '.join(self.labels)}"
 
     @property
+    def is_name(self) -> bool:
+        """Whether it is a kind of names of the catalog, of which a detector may miss some."""
+        from sfumato.concepts.catalog import lookup
+
+        return self.source == "catalog" and lookup(self.name).names
+
+    @property
     def blind_to(self) -> str:
         """What is not found."""
         return self.detector.blind_to if self.detector else "Whatever was not labelled."

@@ -24,7 +24,9 @@ from sfumato.types import Floats
 
 CONTEXT = 32
 """Directions of the context that are taken out."""
-MOST_CONTEXT = 256
+MISSED = 32
+"""Directions that tell names which a detector may miss."""
+MOST_DIRECTIONS = 128
 _ROWS_A_DIRECTION = 16
 _LARGEST_SHARE = 8
 """Never more than one direction in so many."""
@@ -46,6 +48,8 @@ class Eraser:
     """How many of them tell whether a concept was found."""
     source: str = "unknown"
     """What kind of text it was learned from."""
+    missed: int = 0
+    """How many of them tell names that a detector may miss."""
 
     def __post_init__(self) -> None:
         """Refuse what is no projection."""
@@ -56,6 +60,7 @@ class Eraser:
         if np.abs(read.T @ taken - np.eye(read.shape[1])).max() > 1e-6:
             raise ParameterError("An eraser must take out what it reads. Found matrices that do not.")
         whole_number(self.presence, "presence", 0, self.directions)
+        whole_number(self.missed, "missed", 0, self.directions - self.presence)
 
     @property
     def dim(self) -> int:
@@ -66,6 +71,11 @@ class Eraser:
     def directions(self) -> int:
         """How many directions it takes out."""
         return int(self.read.shape[1])
+
+    @property
+    def context(self) -> int:
+        """How many of them foretell a term that was found."""
+        return self.directions - self.presence - self.missed
 
     @property
     def matrix(self) -> Floats:
@@ -93,13 +103,15 @@ class EraserLearner:
     Args:
         presence: whether to blind readers that tell texts with a concept from others.
         context: most directions that foretell a term; fewer where there are few texts or dimensions.
+        missed: most directions that tell names as they are, for those that a detector may miss; likewise.
     """
 
-    def __init__(self, *, presence: bool = True, context: int = CONTEXT) -> None:
+    def __init__(self, *, presence: bool = True, context: int = CONTEXT, missed: int = MISSED) -> None:
         if not isinstance(presence, bool):
             raise ParameterError(f"`presence` must be True or False. Found {presence!r:.40}.")
         self.presence = presence
-        self.context = whole_number(context, "context", 0, MOST_CONTEXT)
+        self.context = whole_number(context, "context", 0, MOST_DIRECTIONS)
+        self.missed = whole_number(missed, "missed", 0, MOST_DIRECTIONS)
 
     def fit(
         self,
@@ -108,6 +120,7 @@ class EraserLearner:
         terms: Sequence[Floats],
         noise: Floats,
         *,
+        named: tuple[Floats, Floats] | None = None,
         source: str = "unknown",
     ) -> Eraser | None:
         """Return the eraser, or None where there is nothing to take out.
@@ -117,6 +130,7 @@ class EraserLearner:
             lacking: `[m, d]`, those of texts in which nothing was found; may be empty.
             terms: for each concept `[n, d]`, the encoder's vectors of the terms found in the same texts.
             noise: `[d, d]` covariance of the noise in a release.
+            named: like `having` and `terms`, of texts with names that were not looked for, as they are.
             source: what kind of text they are.
         """
         dim = len(noise)
@@ -128,16 +142,27 @@ class EraserLearner:
             middle = lacking.mean(axis=0)
             moves = whiten @ np.stack([rows.mean(axis=0) - middle for rows in having], axis=1)
             told = _strongest(moves, moves.shape[1])
-        most = min(self.context, dim // _LARGEST_SHARE, sum(map(len, having)) // _ROWS_A_DIRECTION)
-        chosen = told
-        if most:
-            found = np.concatenate(
-                [_foretelling(rows @ whiten, own) for rows, own in zip(having, terms, strict=True)], axis=1
-            )
-            chosen = np.concatenate([told, _strongest(found - told @ (told.T @ found), most)], axis=1)
+        chosen = _beside(told, whiten, having, terms, self.context)
+        context = chosen.shape[1] - told.shape[1]
+        if named is not None:
+            chosen = _beside(chosen, whiten, named[:1], named[1:], self.missed)
         if not chosen.shape[1]:
             return None
-        return Eraser(whiten @ chosen, colour @ chosen, told.shape[1], source)
+        missed = chosen.shape[1] - told.shape[1] - context
+        return Eraser(whiten @ chosen, colour @ chosen, told.shape[1], source, missed)
+
+
+def _beside(
+    known: Floats, whiten: Floats, having: Sequence[Floats], terms: Sequence[Floats], most: int
+) -> Floats:
+    """`[d, k]` the known axes, and at most so many at right angles to them that foretell terms."""
+    most = min(most, len(whiten) // _LARGEST_SHARE, sum(map(len, having)) // _ROWS_A_DIRECTION)
+    if not most:
+        return known
+    found = np.concatenate(
+        [_foretelling(rows @ whiten, own) for rows, own in zip(having, terms, strict=True)], axis=1
+    )
+    return np.concatenate([known, _strongest(found - known @ (known.T @ found), most)], axis=1)
 
 
 def _foretelling(rows: Floats, terms: Floats) -> Floats:

@@ -42,6 +42,10 @@ HideContextOption = Annotated[
     int,
     typer.Option(help="Beside neutral copies: directions that foretell a term to take out of every release."),
 ]
+HideMissedOption = Annotated[
+    int,
+    typer.Option(help="Likewise for names that may be missed, of kinds that --concept names: directions."),
+]
 BackgroundOption = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Ordinary texts; default: those of IN without it.")
 ]
