@@ -85,8 +85,8 @@ def test_releases_are_unit_noisy_and_in_order(learned):
 def test_the_filter_brings_vectors_closer(learned):
     vectors = learned.prepare(sentences(400, seed=5)).vectors
     with pytest.warns(TextsMissingWarning, match="--neutral 0"):
-        filtered = learned.protect(vectors)
-    bare = replace(learned, background=None, neutral=0).protect(vectors)
+        filtered = replace(learned, eraser=None).protect(vectors)
+    bare = replace(learned, background=None, eraser=None, neutral=0).protect(vectors)
     assert np.vecdot(vectors, filtered).mean() > np.vecdot(vectors, bare).mean() + 0.02
     matrix = learned.as_release().filter_matrix
     spread, noise = learned.background.covariance, learned.mechanism.noise_covariance(Fake().dim)

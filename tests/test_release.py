@@ -19,7 +19,7 @@ from sfumato.preparing import Entrance
 from sfumato.protector import Protector
 from sfumato.randomness import generator
 from sfumato.release import AS_IT_IS, Release, as_release
-from sfumato.sensitivity import Background
+from sfumato.sensitivity import Background, Eraser
 from tests.places import DEVICE
 
 DIM = 24
@@ -210,3 +210,69 @@ def test_what_was_learned_is_a_record_that_keeps_what_it_does_not_know():
     assert Protector(Identity(), learned=given).learned == record
     with pytest.raises(ParameterError, match="Found list"):
         Learned.of([])
+
+
+@pytest.fixture(scope="module")
+def eraser(vectors):
+    """Three directions of no special meaning, not orthogonal to what is taken for them."""
+    rng = generator(4)
+    read = rng.standard_normal((DIM, 3))
+    taken = read + 0.3 * rng.standard_normal((DIM, 3))
+    return Eraser(read, taken @ np.linalg.inv(read.T @ taken), 1, "public")
+
+
+@pytest.mark.parametrize("filtered", [False, True])
+@pytest.mark.parametrize("normalise", [False, True])
+def test_an_eraser_works_on_what_the_grid_and_the_filter_gave(
+    vectors, background, eraser, filtered, normalise
+):
+    plain = Release(Gaussian(sigma=0.1), background if filtered else None, normalise=False)
+    erasing = replace(plain, normalise=normalise, eraser=eraser)
+    wanted = plain(vectors, 5).astype(np.float64) @ eraser.matrix.T
+    released = erasing(vectors, 5)
+    assert released == pytest.approx(unit(wanted) if normalise else wanted, abs=1e-5)
+    assert np.abs(released @ eraser.read).max() < 1e-5
+    assert erasing.guarantee == plain.guarantee and not erasing.unchanged
+    before = Identity().expected(vectors) if not filtered else plain.expected(vectors)
+    without_noise = before @ eraser.matrix.T
+    assert erasing.expected(vectors) == pytest.approx(
+        unit(without_noise) if normalise else without_noise, abs=1e-6
+    )
+    assert erasing.scaled(noise_ratio=2.0, dim=DIM).eraser is eraser
+
+
+@pytest.mark.parametrize("mechanism", [*noises(), Polar(epsilon=60.0), Identity()], ids=repr)
+@pytest.mark.parametrize("normalise", [False, True])
+def test_an_eraser_does_not_blind_the_informed_attacker(vectors, background, eraser, mechanism, normalise):
+    """What is left of a release still tells the true candidate, by its density in fewer dimensions."""
+    release = Release(mechanism, background, normalise, eraser)
+    table = release.log_likelihood(release.fresh(2)(vectors), vectors)
+    assert (table.argmax(axis=1) == np.arange(200)).mean() > 0.9
+
+
+def test_the_density_of_what_is_left_is_exact_for_normal_noise(vectors, background, eraser):
+    release = Release(Gaussian(sigma=0.1), background, normalise=False, eraser=eraser)
+    released = release(vectors[:9], 3).astype(np.float64)
+    covariance = release.linear @ release.linear.T * 0.1**2
+    inverse = np.linalg.pinv(covariance, rcond=1e-9)
+    gaps = released[:, None] - release.expected(vectors)[None]
+    wanted = -np.einsum("ijk,kl,ijl->ij", gaps, inverse, gaps) / 2
+    assert release.log_likelihood(released, vectors) == pytest.approx(wanted, rel=1e-3, abs=1e-2)
+
+
+def test_an_eraser_on_a_device_is_the_eraser(vectors, background, eraser, monkeypatch):
+    torch = pytest.importorskip("torch")
+    from sfumato.gpu import filtering
+
+    monkeypatch.setattr(filtering, "_NUMBERS", 1000)
+    rows = torch.from_numpy(vectors).to(DEVICE)
+    quiet = Release(Laplace(epsilon=1e4), background, True, eraser)
+    released = quiet(rows, 1).cpu().numpy()
+    assert released == pytest.approx(quiet(vectors, 1), abs=0.01)
+    assert np.abs(released @ eraser.read).max() < 1e-5
+    assert np.array_equal(rows.cpu(), vectors)
+
+
+def test_an_eraser_of_other_vectors_is_refused(eraser):
+    with pytest.raises(ParameterError, match="keeps the dimension"):
+        Release(Projection(epsilon=9.0, components=9), eraser=eraser)

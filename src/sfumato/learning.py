@@ -14,6 +14,7 @@ from sfumato.concepts.texts.neutral import MOST_COPIES
 from sfumato.concepts.texts.pairs import Pairs, build_pairs
 from sfumato.embedders import load_embedder
 from sfumato.embedders.base import Embedder
+from sfumato.erasing import learn_eraser
 from sfumato.errors import InputError, ParameterError
 from sfumato.learned import Learned
 from sfumato.mechanisms import Mahalanobis
@@ -22,6 +23,7 @@ from sfumato.preparing import RowSpans
 from sfumato.protector import NEUTRAL_COPIES, Protector
 from sfumato.sensitivity import Background, Ellipsoid, EllipsoidLearner, Mask
 from sfumato.sensitivity.ellipsoid import EllipsoidKind, differences
+from sfumato.sensitivity.eraser import CONTEXT, MISSED, EraserLearner
 from sfumato.sensitivity.shipped import shipped_background
 from sfumato.types import Floats
 
@@ -45,6 +47,12 @@ class LearnSettings:
     epsilon: float | None = None
     neutral: int = NEUTRAL_COPIES
     only_matching: bool = False
+    hide_presence: bool = True
+    """Beside neutral texts: take out of every release what shows that they are neutral."""
+    hide_context: int = CONTEXT
+    """Beside neutral texts: how many directions that foretell a term are taken out of every release."""
+    hide_missed: int = MISSED
+    """Beside neutral texts, for names: how many directions that tell names are taken out of every release."""
     limit: int = 4000
     """Most pairs a concept is learned from, and most background texts."""
     source: Source = "unknown"
@@ -59,11 +67,16 @@ class LearnSettings:
                     f"`{name}` must be one of {get_args(choices)}. Found {getattr(self, name)!r}."
                 )
         whole_number(self.neutral, "neutral", 0, MOST_COPIES)
+        self.eraser_learner()
         whole_number(self.limit, "limit", LEAST_PAIRS, 10**7)
         if self.noise_ratio is not None and self.epsilon is not None:
             raise ParameterError("Give `epsilon` or `noise_ratio`, not both.")
         if self.noise_ratio is not None:
             finite_number(self.noise_ratio, "noise_ratio", 1e-6, 1e6)
+
+    def eraser_learner(self) -> EraserLearner:
+        """What learns the eraser, for texts that are made neutral."""
+        return EraserLearner(presence=self.hide_presence, context=self.hide_context, missed=self.hide_missed)
 
 
 def learn(
@@ -96,12 +109,9 @@ def learn(
     pairs = [_pairs(texts, concept, spans, chosen) for concept in wanted]
     embedded = [_embed_pairs(each, encoder, step) for each in pairs]
     moves = [_moves(plus, minus, substitutes) for plus, minus, substitutes in embedded]
+    figures = {concept.name: each.statistics() for concept, each in zip(wanted, pairs, strict=True)}
     learned = Learned(
-        model_id=encoder.model_id,
-        dim=encoder.dim,
-        source=chosen.source,
-        shape=chosen.shape,
-        concepts={concept.name: each.statistics() for concept, each in zip(wanted, pairs, strict=True)},
+        model_id=encoder.model_id, dim=encoder.dim, source=chosen.source, shape=chosen.shape, concepts=figures
     )
     parts: dict[str, Any] = {"embedder": encoder, "concepts": wanted}
     parts |= {"neutral": chosen.neutral, "only_matching": chosen.only_matching}
@@ -124,7 +134,11 @@ def learn(
         background_source=spread.source,
         **_substitutions(mechanism, moves),
     )
-    return Protector(mechanism=mechanism, background=spread, learned=learned, **parts)
+    made = Protector(mechanism=mechanism, background=spread, learned=learned, **parts)
+    if not made.embeds_neutral or chosen.only_matching:
+        return made
+    learner = chosen.eraser_learner()
+    return replace(made, eraser=learn_eraser(made, texts, pairs, learner, spans, chosen.seed, step))
 
 
 def _pairs(texts: Sequence[str], concept: Concept, spans: RowSpans | None, chosen: LearnSettings) -> Pairs:

@@ -5,8 +5,10 @@ undone; normalising loses the length s of the filtered vector, so the density of
 
     p(r | x) ~ integral over s > 0 of p(u(s) | x) s^(n-1) ds,   u(s) = W^-1 (s r - m) + m,
 
-taken numerically for each pair (polar coordinates; W the filter, m its mean). Where there is no density to
-integrate, releases of every input are simulated and a normal law is fitted to them.
+taken numerically for each pair (polar coordinates; W the filter, m its mean). An eraser cannot be undone:
+what it leaves lies in a subspace, where a normal law of the noise's own covariance stands for the noise's
+own law, whose shadow in fewer dimensions is close to that. Where there is no density to integrate, releases
+of every input are simulated and a normal law is fitted to them.
 """
 
 from __future__ import annotations
@@ -86,6 +88,32 @@ def of_direction(
         return log_length_integral(
             _squares(slope)[:, None], slope @ start.T, _squares(start), released.shape[1], ellipse.squared
         )
+
+    return table
+
+
+def of_part(
+    centres: Callable[[Floats], Floats], covariance: Floats, basis: Floats, *, direction: bool
+) -> Likelihood:
+    """Of a release of which an eraser left a part, see above.
+
+    Args:
+        centres: what inputs give without noise and before their length is lost.
+        covariance: `[d, d]` of the noise around that; nothing outside the subspace.
+        basis: `[d, k]` orthonormal axes of the subspace.
+        direction: whether the length of a release was lost.
+    """
+    root = np.linalg.cholesky(basis.T @ covariance @ basis)
+
+    def whiten(rows: Floats) -> Floats:
+        return np.asarray(np.linalg.solve(root, (rows @ basis).T).T)
+
+    def table(released: Floats, inputs: Floats) -> Floats:
+        slope, start = whiten(unit(released) if direction else released), -whiten(centres(inputs))
+        alpha, beta, gamma = _squares(slope)[:, None], slope @ start.T, _squares(start)
+        if direction:
+            return log_length_integral(alpha, beta, gamma, basis.shape[1], squared=True)
+        return np.asarray(-np.maximum(alpha + 2 * beta + gamma, 0.0) / 2)
 
     return table
 

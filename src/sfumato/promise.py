@@ -11,7 +11,7 @@ from sfumato.learned import Learned
 from sfumato.mechanisms import Mechanism
 
 if TYPE_CHECKING:
-    from sfumato.sensitivity import Background
+    from sfumato.sensitivity import Background, Eraser
 
 _OPEN = ("public", "synthetic")
 
@@ -24,6 +24,7 @@ def promised(
     sticky: bool,
     background: Background | None,
     learned: Learned,
+    eraser: Eraser | None = None,
 ) -> Guarantee:
     """Return what one release promises.
 
@@ -34,12 +35,15 @@ def promised(
         sticky: whether noise is derived from a secret.
         background: what the public filter was made from.
         learned: how the protector was learned.
+        eraser: what is taken out of every release after the noise.
     """
     base = mechanism.guarantee
     apart = learned.substitution_distances
     swapped = None if apart is None else mechanism.substitutions(apart)
     notes = [*base.notes, *_on_texts(neutral, only_matching), *_on_terms(swapped, neutral)]
-    assumed = [] if only_matching else _learned_from_private(mechanism, background)
+    if eraser is not None:
+        notes.append(_on_eraser(eraser))
+    assumed = [] if only_matching else _learned_from_private(mechanism, background, eraser)
     if sticky:
         notes.append(
             "noise is sticky: it rests on HMAC-SHA256 and AES, texts that are embedded alike are seen to be "
@@ -82,11 +86,29 @@ def _on_terms(swapped: Substitutions | None, neutral: bool) -> list[str]:
     ]
 
 
-def _learned_from_private(mechanism: Mechanism, background: Background | None) -> list[str]:
+def _on_eraser(eraser: Eraser) -> str:
+    kinds = {
+        "the presence of a concept": eraser.presence,
+        "the context of a term": eraser.context,
+        "names that may be missed": eraser.missed,
+    }
+    listed = ", ".join(f"{count} for {what}" for what, count in kinds.items() if count)
+    return (
+        f"a public linear map takes {eraser.directions} directions out of every release ({listed}), as they "
+        "are in texts like those it was learned from; it takes nothing from the promise and adds nothing "
+        "that is proved"
+    )
+
+
+def _learned_from_private(
+    mechanism: Mechanism, background: Background | None, eraser: Eraser | None
+) -> list[str]:
     """What was learned from text that nobody declared public, as conditions of the promise."""
     sources = {"shape of the noise": mechanism.learned_from}
     if background is not None and mechanism.additive:
         sources["public filter"] = background.source
+    if eraser is not None:
+        sources["public eraser"] = eraser.source
     return [
         f"conditional: the {what} was learned from {source} text, and what it gives away of that text is not "
         "counted; declare the source public or synthetic if it is"

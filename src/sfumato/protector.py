@@ -30,7 +30,7 @@ from sfumato.types import FloatArray
 
 if TYPE_CHECKING:
     from sfumato.accounting import Ledger, Secret, Spend, Sticky
-    from sfumato.sensitivity import Background
+    from sfumato.sensitivity import Background, Eraser
 
 Role = Literal["document", "query"]
 
@@ -56,6 +56,7 @@ class Protector:
         secret: makes noise sticky: what is embedded alike is released alike (`accounting.identity`).
         ledger: counts what is spent; it is written before a release is made.
         learned: how it was learned, for the record; a mapping such as `config.json` holds is read as one.
+        eraser: public linear map that takes what gives a concept away out of every release, touched or not.
     """
 
     mechanism: Mechanism
@@ -70,6 +71,7 @@ class Protector:
     tenant: str = ""
     collection: str = ""
     learned: Learned = field(default_factory=Learned)
+    eraser: Eraser | None = None
     _made: Release | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
@@ -115,6 +117,7 @@ class Protector:
             sticky=self.secret is not None,
             background=self.background,
             learned=self.learned,
+            eraser=self.eraser,
         )
 
     def mentions(
@@ -148,8 +151,8 @@ class Protector:
 
     def as_release(self) -> Release:
         """What happens to vectors, without texts, secret and ledger: what an attacker may know."""
-        made, settings = self._made, (self.mechanism, self.background, self.normalise)
-        if made is None or (made.mechanism, made.background, made.normalise) != settings:
+        made, settings = self._made, (self.mechanism, self.background, self.normalise, self.eraser)
+        if made is None or (made.mechanism, made.background, made.normalise, made.eraser) != settings:
             made = self._made = Release(*settings)
         return made
 
@@ -300,6 +303,8 @@ class Protector:
         if self.background is not None:
             digest.update(np.ascontiguousarray(self.background.mean, "<f8").tobytes())
             digest.update(np.ascontiguousarray(self.background.covariance, "<f8").tobytes())
+        if self.eraser is not None:
+            digest.update(b"eraser" + np.ascontiguousarray(self.eraser.matrix, "<f8").tobytes())
         return digest.hexdigest()
 
     def _shape_id(self) -> str:

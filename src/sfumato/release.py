@@ -1,4 +1,4 @@
-"""A release: the noise, the public filter and the length of what leaves, and nothing about texts or secrets.
+"""A release: noise, public filter, public eraser and length of what leaves; nothing about texts or secrets.
 
 It is what an attacker knows who knows everything but the secret.
 """
@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 from sfumato.accounting.guarantee import Guarantee
 from sfumato.arrays import as_vectors, tensor_rows
 from sfumato.errors import ParameterError, VectorError
-from sfumato.likelihood import Likelihood, has_density, nearest, of_direction, simulated, undone
+from sfumato.likelihood import Likelihood, has_density, nearest, of_direction, of_part, simulated, undone
 from sfumato.mechanisms import Identity, Mechanism
 from sfumato.mechanisms.angles import unit
 from sfumato.randomness import InsecureSeedWarning, Source
 from sfumato.types import FloatArray, Floats, Vectors
 
 if TYPE_CHECKING:
-    from sfumato.sensitivity import Background
+    from sfumato.sensitivity import Background, Eraser
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,11 +35,18 @@ class Release:
         mechanism: the noise.
         background: ordinary text's spread, for the public linear filter S (S + N)^-1 applied after the noise.
         normalise: whether released vectors are scaled to unit length.
+        eraser: takes directions that give a concept away out of every release, after noise and filter.
     """
 
     mechanism: Mechanism
     background: Background | None = None
     normalise: bool = True
+    eraser: Eraser | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse an eraser of other vectors than the mechanism's."""
+        if self.eraser is not None and self.mechanism.output_dim(self.eraser.dim) != self.eraser.dim:
+            raise ParameterError("An eraser needs a mechanism that keeps the dimension. Found another one.")
 
     @cached_property
     def filter_matrix(self) -> Floats | None:
@@ -52,6 +59,14 @@ class Release:
         return background.filter_for(mechanism.noise_covariance(background.dim))
 
     @property
+    def linear(self) -> Floats | None:
+        """`[d, d]` the linear part of all that follows the noise, but for the length; None for nothing."""
+        if self.eraser is None:
+            return self.filter_matrix
+        erase = self.eraser.matrix
+        return erase if self.filter_matrix is None else erase @ self.filter_matrix
+
+    @property
     def guarantee(self) -> Guarantee:
         """What one release promises: nothing after the noise takes from it."""
         return self.mechanism.guarantee
@@ -59,7 +74,7 @@ class Release:
     @property
     def unchanged(self) -> bool:
         """Whether vectors leave as they are."""
-        return self.mechanism.unchanged and self.filter_matrix is None and not self.normalise
+        return self.mechanism.unchanged and self.linear is None and not self.normalise
 
     def output_dim(self, dim: int) -> int:
         """Dimension of a release of `dim`-dimensional vectors."""
@@ -101,7 +116,7 @@ class Release:
         import torch
 
         from sfumato import gpu
-        from sfumato.gpu.filtering import apply_filter, unit_rows
+        from sfumato.gpu.filtering import apply_eraser, apply_filter, unit_rows
 
         if not gpu.runs_on_device(self.mechanism):
             array = as_vectors(tensor, dim=self.mechanism.dim)
@@ -110,12 +125,14 @@ class Release:
         matrix, background = self.filter_matrix, self.background
         if matrix is not None and background is not None:
             apply_filter(released, matrix, background.mean)
+        if self.eraser is not None:
+            apply_eraser(released, self.eraser.read, self.eraser.taken)
         return unit_rows(released) if self.normalise else released
 
     def _filtered(self, rows: NDArray[Any]) -> NDArray[Any]:
-        if self.filter_matrix is None or self.background is None:
-            return rows
-        return self.background.filtered(rows, self.filter_matrix)
+        if self.filter_matrix is not None and self.background is not None:
+            rows = self.background.filtered(rows, self.filter_matrix)
+        return rows if self.eraser is None else self.eraser.erased(rows)
 
     def fresh(self, seed: int | None = None) -> Callable[[Any], Any]:
         """The function that releases vectors with noise of its own at every call; a seed repeats them all."""
@@ -141,6 +158,12 @@ class Release:
         mechanism, undo, mean = self.mechanism, None, None
         if not mechanism.noisy:
             return nearest(self.expected)
+        if self.eraser is not None and self.linear is not None:
+            if not mechanism.additive:
+                return simulated(self.fresh(seed))
+            covariance = self.linear @ mechanism.noise_covariance(dim) @ self.linear.T
+            centres = replace(self, normalise=False).expected
+            return of_part(centres, covariance, self.eraser.basis, direction=self.normalise)
         if self.filter_matrix is not None and self.background is not None:
             undo, mean = np.asarray(np.linalg.inv(self.filter_matrix)), self.background.mean
         ellipse = mechanism.ellipse(dim)

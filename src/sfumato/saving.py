@@ -23,7 +23,7 @@ from sfumato.mechanisms.base import LARGEST_DIM
 from sfumato.numbers import finite_number, whole_number
 from sfumato.protector import Protector
 from sfumato.release import Release
-from sfumato.sensitivity import Background, Dense
+from sfumato.sensitivity import Background, Dense, Eraser
 from sfumato.version import __version__
 
 KIND = "protector"
@@ -61,6 +61,9 @@ def pack_release(release: Release) -> tuple[dict[str, Any], dict[str, NDArray[An
         "normalise": release.normalise,
         "background": None if background is None else {"rows": background.rows, "source": background.source},
     }
+    if (eraser := release.eraser) is not None:
+        tensors |= {"eraser.read": eraser.read, "eraser.taken": eraser.taken}
+        config["eraser"] = {"presence": eraser.presence, "missed": eraser.missed, "source": eraser.source}
     return config, {name: np.asarray(value) for name, value in tensors.items()}
 
 
@@ -69,16 +72,21 @@ def unpack_release(config: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]
     _refuse_others(config, {"mechanism": str, "parameters": dict, "normalise": bool})
     _refuse_others(config, {"background": (dict, NoneType)})
     mechanism = _mechanism(config, tensors, source)
-    made = Release(mechanism, _background(config["background"], tensors), config["normalise"])
-    wanted = {f"mechanism.{name}" for name in mechanism.tensors()}
+    eraser = _eraser(config.get("eraser"), tensors)
     dims = {mechanism.dim}
+    if eraser is not None:
+        dims.add(eraser.dim)
+    made = Release(mechanism, _background(config["background"], tensors), config["normalise"], eraser)
+    wanted = {f"mechanism.{name}" for name in mechanism.tensors()}
+    if eraser is not None:
+        wanted |= {"eraser.read", "eraser.taken"}
     if made.background is not None:
         wanted |= {"background.mean", "background.covariance"}
         dims.add(made.background.dim)
     if len(dims - {None}) > 1:
         raise _misfit(dims)
     if wanted != set(tensors):
-        raise _refused("it holds other tensors than its mechanism and its background")
+        raise _refused("it holds other tensors than its mechanism, its background and its eraser")
     return made
 
 
@@ -117,6 +125,7 @@ def load_protector(
             normalise=release.normalise,
             only_matching=config["only_matching"],
             learned=learned,
+            eraser=release.eraser,
             secret=secret,
             ledger=ledger,
         )
@@ -125,8 +134,7 @@ def load_protector(
             f"The protector lacks {error} or holds it in another form. Save it again with this version."
         ) from None
     dims = {release.mechanism.dim, learned.dim}
-    if release.background is not None:
-        dims.add(release.background.dim)
+    dims |= {part.dim for part in (release.background, release.eraser) if part is not None}
     if len(dims - {None}) > 1:
         raise _misfit(dims)
     return protector
@@ -182,6 +190,15 @@ def _background(config: Mapping[str, Any] | None, tensors: Mapping[str, NDArray[
             f"The background must be of one dimension. Found {mean.shape} and {covariance.shape}."
         )
     return Background(np.asarray(mean), np.asarray(covariance), int(config["rows"]), str(config["source"]))
+
+
+def _eraser(config: Any, tensors: Mapping[str, NDArray[Any]]) -> Eraser | None:
+    if config is None:
+        return None
+    if not isinstance(config, dict) or not isinstance(config.get("source"), str):
+        raise _refused("`eraser` does not say where its text came from")
+    read, taken = (np.asarray(tensors[f"eraser.{name}"], np.float64) for name in ("read", "taken"))
+    return Eraser(read, taken, config.get("presence", 0), config["source"], config.get("missed", 0))
 
 
 def _mechanism(config: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]], source: str) -> Mechanism:

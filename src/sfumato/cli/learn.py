@@ -11,6 +11,9 @@ from sfumato.cli.options.learn import (
     EmbedderOption,
     EpsilonOption,
     ForceOption,
+    HideContextOption,
+    HideMissedOption,
+    HidePresenceOption,
     KindOption,
     LimitOption,
     NeutralOption,
@@ -22,6 +25,7 @@ from sfumato.cli.options.learn import (
     SpansOption,
     StrengthOption,
     TermsOption,
+    WideOption,
 )
 from sfumato.cli.options.shared import InputFile, named_concepts
 from sfumato.cli.output import JsonOption, console, progress, write_json
@@ -31,6 +35,7 @@ from sfumato.inputs import read, read_texts
 from sfumato.learning import LearnSettings, learn
 from sfumato.protector import NEUTRAL_COPIES, Protector
 from sfumato.saving import save_protector
+from sfumato.sensitivity.eraser import CONTEXT, MISSED
 
 NAME = "learn"
 EXAMPLE = (
@@ -86,6 +91,11 @@ def _show(protector: Protector, out: Path) -> None:
             f"texts with a concept are embedded as the mean of {protector.neutral} neutral copies, "
             "so a term that is found does not enter its vector"
         )
+    if (eraser := protector.eraser) is not None:
+        screen.print(
+            f"{eraser.directions} directions are taken out of every release: {eraser.presence} that show a "
+            f"concept was there, {eraser.context} that foretell its term, {eraser.missed} that tell names"
+        )
     screen.print(f"\nProtector: {out}", highlight=False)
 
 
@@ -95,6 +105,7 @@ def command(
     concept: ConceptOption = None,
     terms: TermsOption = None,
     spans: SpansOption = None,
+    wide: WideOption = False,
     shape: ShapeOption = "ellipsoid",
     embedder: EmbedderOption = "minilm",
     kind: KindOption = "sharp",
@@ -103,6 +114,9 @@ def command(
     noise_ratio: NoiseRatioOption = None,
     neutral: NeutralOption = NEUTRAL_COPIES,
     only_matching: OnlyMatchingOption = False,
+    hide_presence: HidePresenceOption = True,
+    hide_context: HideContextOption = CONTEXT,
+    hide_missed: HideMissedOption = MISSED,
     background: BackgroundOption = None,
     origin: OriginOption = "unknown",
     limit: LimitOption = 4000,
@@ -118,11 +132,14 @@ def command(
         noise_ratio=noise_ratio,
         neutral=neutral,
         only_matching=only_matching,
+        hide_presence=hide_presence,
+        hide_context=hide_context,
+        hide_missed=hide_missed,
         source=origin,  # type: ignore[arg-type]
         limit=limit,
     )
     require_free(out, replace=force)
-    wanted = named_concepts(concept, terms, spans)
+    wanted = named_concepts(concept, terms, spans, wide=wide)
     texts, labelled = _read_all(source, max(50_000, 10 * limit))
     ordinary = read_texts(background) if background is not None else None
     with progress("embedding", None) as bar:
@@ -138,12 +155,5 @@ def command(
     require_free(out, replace=force)  # another run may have been there meanwhile
     digest = save_protector(made, out)
     _show(made, out)
-    write_json(
-        json,
-        {
-            "protector": str(out),
-            "digest": digest,
-            "guarantee": made.guarantee.to_dict(),
-            "learned": made.learned.to_dict(),
-        },
-    )
+    record = {"guarantee": made.guarantee.to_dict(), "learned": made.learned.to_dict()}
+    write_json(json, {"protector": str(out), "digest": digest} | record)

@@ -56,6 +56,7 @@ _ENTRIES = (
         "someone",
         made_up.another_person,
         "Nicknames, initials, roles (my sister) and uncommon names in lower-cased text.",
+        names=True,
     ),
     CatalogEntry(
         "location",
@@ -69,6 +70,7 @@ _ENTRIES = (
         "a place",
         TermSwap(places.CITIES, places.COUNTRIES, places.STATES, places.REGIONS),
         "Without spaCy, places outside the lists; inhabitants (French), and landmarks in lower case.",
+        names=True,
     ),
     CatalogEntry(
         "country",
@@ -78,6 +80,7 @@ _ENTRIES = (
         "a country",
         TermSwap(places.COUNTRIES),
         "Inhabitants and languages (French), historical and unrecognised countries.",
+        names=True,
     ),
     CatalogEntry(
         "city",
@@ -87,6 +90,7 @@ _ENTRIES = (
         "a city",
         TermSwap(places.CITIES),
         "Cities outside the list of several hundred; words such as Nice or Reading when not capitalised.",
+        names=True,
     ),
     CatalogEntry(
         "state",
@@ -96,6 +100,7 @@ _ENTRIES = (
         "a state",
         TermSwap(places.STATES),
         "Abbreviations (TX), provinces and states of other countries.",
+        names=True,
     ),
     CatalogEntry(
         "organisation",
@@ -109,6 +114,7 @@ _ENTRIES = (
         "an organisation",
         TermSwap(organisations.ORGANISATIONS),
         "Without spaCy, lesser-known names that lack a word such as Inc or Bank; most in lower case.",
+        names=True,
     ),
     CatalogEntry(
         "date",

@@ -39,6 +39,8 @@ class Concept:
     swap: Swap | None = field(default=None, compare=False)
     """Makes another value of the concept."""
     ignore_case: bool = True
+    wide: bool = False
+    """Whether capitalised words of any kind count, too."""
 
     def __post_init__(self) -> None:
         """Check that there is a name and a way to find something."""
@@ -94,24 +96,38 @@ class Concept:
         return replace(terms, detector=labelled)
 
     @classmethod
-    def named(cls, name: str) -> Concept:
-        """Protect a concept of the catalog, found with the best of what is installed."""
+    def named(cls, name: str, *, wide: bool = False) -> Concept:
+        """Protect a concept of the catalog, found with the best of what is installed.
+
+        Args:
+            name: one of `sfumato concepts`.
+            wide: for kinds of names: every capitalised word that is not a common one counts, too, so that
+                far fewer names are missed and more words are hidden.
+        """
         from sfumato.concepts.catalog import lookup
 
         entry = lookup(name)
         return cls(
             entry.name,
             entry.terms,
-            entry.detector(),
+            entry.detector(wide=wide),
             "catalog",
             placeholder=entry.placeholder,
             swap=entry.swap,
+            wide=wide,
         )
 
     @property
     def found_by(self) -> str:
         """The name of what finds it."""
         return self.detector.name if self.detector else f"spans labelled {', '.join(self.labels)}"
+
+    @property
+    def is_name(self) -> bool:
+        """Whether it is a kind of names of the catalog, of which a detector may miss some."""
+        from sfumato.concepts.catalog import lookup
+
+        return self.source == "catalog" and lookup(self.name).names
 
     @property
     def blind_to(self) -> str:
@@ -207,6 +223,8 @@ class Concept:
             kept["ignore_case"] = self.ignore_case
         if self.labels:
             kept["labels"] = list(self.labels)
+        if self.wide:
+            kept["wide"] = True
         return kept
 
     @classmethod
@@ -217,7 +235,7 @@ class Concept:
             if source == "terms":
                 return cls.from_terms(name, kept["terms"], ignore_case=bool(kept.get("ignore_case", True)))
             if source == "catalog":
-                concept = cls.named(name)
+                concept = cls.named(name, wide=bool(kept.get("wide", False)))
                 concept._warn_if_found_differently(kept.get("found_by"))
                 return concept
             if source == "spans":

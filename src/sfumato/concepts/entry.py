@@ -6,8 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from sfumato.concepts.base import Detector
+from sfumato.concepts.detectors.capitals import Capitals
 from sfumato.concepts.detectors.union import Union
 from sfumato.concepts.texts.swaps import Swap
+from sfumato.errors import ParameterError
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +34,16 @@ class CatalogEntry:
     placeholder: str
     swap: Swap
     blind_to: str
+    names: bool = False
+    """Whether its terms are names, which are written with a capital."""
 
-    def detector(self) -> Detector:
-        """Return the union of every part that can be made here."""
+    def detector(self, *, wide: bool = False) -> Detector:
+        """Return the union of every part that can be made here; `wide` adds capitalised words of any kind."""
         made = [part.make() for part in self.parts if part.ready()]
+        if wide:
+            if not self.names:
+                raise ParameterError(f"`wide` is for kinds of names. Found `{self.name}`: leave it out.")
+            made.append(Capitals(label=self.name))
         return made[0] if len(made) == 1 else Union(*made)
 
     def found_by(self) -> list[str]:

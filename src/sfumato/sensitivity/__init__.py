@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from sfumato.sensitivity.background import Background
     from sfumato.sensitivity.combine import combine_masks, epsilon_for
     from sfumato.sensitivity.ellipsoid import Ellipsoid, EllipsoidLearner
+    from sfumato.sensitivity.eraser import Eraser, EraserLearner
     from sfumato.sensitivity.learned import LearnedMask, MaskReport, MaskSettings
     from sfumato.sensitivity.learner import MaskLearner
     from sfumato.sensitivity.mask import Mask
@@ -22,6 +23,7 @@ else:
             "background": "Background",
             "combine": "combine_masks epsilon_for",
             "ellipsoid": "Ellipsoid EllipsoidLearner",
+            "eraser": "Eraser EraserLearner",
             "learned": "LearnedMask MaskReport MaskSettings",
             "learner": "MaskLearner",
             "mask": "Mask",
@@ -35,6 +37,8 @@ __all__ = [
     "Diagonal",
     "Ellipsoid",
     "EllipsoidLearner",
+    "Eraser",
+    "EraserLearner",
     "Factored",
     "LearnedMask",
     "Mask",

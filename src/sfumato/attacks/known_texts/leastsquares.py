@@ -144,7 +144,7 @@ def moments(release: Release | None, clean: Vectors, seed: int) -> tuple[Floats,
         return clean.astype(np.float64), None
     mechanism, dim = release.mechanism, clean.shape[1]
     if mechanism.additive and not release.normalise and release.output_dim(dim) == dim:
-        noise, matrix = mechanism.noise_covariance(dim), release.filter_matrix
+        noise, matrix = mechanism.noise_covariance(dim), release.linear
         return release.expected(clean), noise if matrix is None else matrix @ noise @ matrix.T
     fresh = release.fresh(seed)
     copies = max(4, math.ceil(_SIMULATED / len(clean)))

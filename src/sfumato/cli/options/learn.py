@@ -14,6 +14,10 @@ OutOption = Annotated[
     typer.Option("-o", "--out", metavar="DIR", help="Folder for the protector.", callback=checked_output),
 ]
 ConceptOption = Annotated[list[str] | None, typer.Option(help="A concept of the catalog; may be repeated.")]
+WideOption = Annotated[
+    bool,
+    typer.Option("--wide", help="Hide every capitalised word that is not common: few names are missed."),
+]
 TermsOption = Annotated[list[Path] | None, typer.Option(metavar="FILE", help="A file of terms, one a line.")]
 SpansOption = Annotated[list[str] | None, typer.Option(metavar="LABEL", help="A label of the spans in IN.")]
 ShapeOption = Annotated[str, typer.Option(help="ellipsoid (any direction) or mask (SPARSE, along axes).")]
@@ -29,6 +33,18 @@ NeutralOption = Annotated[
 ]
 OnlyMatchingOption = Annotated[
     bool, typer.Option(help="No noise for texts without the concept (which then shows).")
+]
+HidePresenceOption = Annotated[
+    bool,
+    typer.Option(help="Beside neutral copies: take out of every release what shows that they are neutral."),
+]
+HideContextOption = Annotated[
+    int,
+    typer.Option(help="Beside neutral copies: directions that foretell a term to take out of every release."),
+]
+HideMissedOption = Annotated[
+    int,
+    typer.Option(help="Likewise for names that may be missed, of kinds that --concept names: directions."),
 ]
 BackgroundOption = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Ordinary texts; default: those of IN without it.")

@@ -42,10 +42,12 @@ AllowRemoteOption = Annotated[
 
 
 def named_concepts(
-    concept: list[str] | None, terms: list[Path] | None, spans: list[str] | None
+    concept: list[str] | None, terms: list[Path] | None, spans: list[str] | None, *, wide: bool = False
 ) -> list[Concept]:
-    """What --concept, --terms and --spans ask for, in that order."""
-    found = [Concept.named(name) for name in concept or []]
+    """What --concept, --terms and --spans ask for, in that order; `wide` is about the first."""
+    if wide and not concept:
+        raise InputError("--wide is about names of the catalog. Name one with --concept, or leave it out.")
+    found = [Concept.named(name, wide=wide) for name in concept or []]
     found += [Concept.from_terms(path.name.partition(".")[0], read_terms(path)) for path in terms or []]
     found += [Concept.from_spans(label) for label in spans or []]
     if not found:
