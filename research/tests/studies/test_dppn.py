@@ -26,6 +26,7 @@ from sfumato_research.sparse import data as sparse_data
 from sfumato_research.studies import Setting, load_study, measured
 from sfumato_research.studies.data import sts
 from sfumato_research.studies.running import run_study
+from tests.masks import quick_masks
 
 WHO = ("the mayor", "a doctor", "two students", "the painter", "our neighbour", "an old sailor", "the team")
 DID = ("opened a school", "lost the match", "sold a bicycle", "planted trees", "wrote a letter")
@@ -38,7 +39,7 @@ FAKE = Fake(dim=64)
 @pytest.fixture(scope="module")
 def setting(tmp_path_factory):
     """Vectors that are quick to make and to learn from, and few questions to the informed attacker."""
-    with pytest.MonkeyPatch.context() as patch:
+    with quick_masks(), pytest.MonkeyPatch.context() as patch:
         patch.setattr(sparse_data, "encoder", lambda setting, name: FAKE)
         patch.setattr(measured, "QUICK", replace(measured.QUICK, informed=8, candidates=6))
         yield _written(tmp_path_factory)

@@ -23,6 +23,7 @@ from sfumato_research.studies import Setting, load_study, measured
 from sfumato_research.studies.heat import heat_map
 from sfumato_research.studies.page import whole
 from sfumato_research.studies.running import read_result, run_study
+from tests.masks import quick_masks
 
 WHO = ("the mayor", "a woman", "two students", "the painter", "our neighbour", "an old sailor", "a man")
 DID = ("opened a school", "lost the match", "sold a bicycle", "planted trees", "wrote a letter")
@@ -83,6 +84,12 @@ def fake_encoder(monkeypatch):
 
     for module in (sparse_data, sparse_attacks, sparse_words, sparse_cases):
         monkeypatch.setattr(module, "encoder", encoder)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def masks():
+    with quick_masks():
+        yield
 
 
 @pytest.fixture(scope="module")
