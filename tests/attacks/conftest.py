@@ -2,20 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 import torch
 
 from tests.places import DEVICE
-
-
-@pytest.fixture(scope="module")
-def few_steps() -> Iterator[None]:
-    """Fewer and larger steps an epoch for the token classifier, whose time is the number of its steps."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sfumato.attacks.terms.perceptron.SMALLEST_STEPS", 16)
-        yield
 
 
 @pytest.fixture
