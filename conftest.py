@@ -32,7 +32,7 @@ def data_dir() -> Path:
 
 @pytest.fixture
 def memory_path() -> Generator[Path, None, None]:
-    """A folder in memory where there is one: thousands of small writes wait for a disk, and prove no more there."""
+    """A folder in memory where there is one: thousands of small writes wait for a disk, for nothing."""
     from tests.stores.servers import quick_folder
 
     with quick_folder() as folder:

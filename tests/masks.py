@@ -13,7 +13,7 @@ from sfumato.sensitivity import MaskLearner, MaskSettings
 
 @contextlib.contextmanager
 def quick_masks(epochs: int = 20) -> Iterator[None]:
-    """Every learner here stops after a few epochs of a small network; for how well it learns, use the learner."""
+    """Every learner here stops after a few epochs of a small network; not for how well it learns."""
     true = MaskLearner.__init__
 
     def made(self: MaskLearner, settings: MaskSettings | None = None, *, device: str = "auto") -> None:

@@ -74,9 +74,7 @@ def test_a_protected_set_passes(folder):
 
 
 def test_an_unprotected_set_fails(folder):
-    done, found, page = audited(
-        folder, "--embeddings", "clean.npy", *TERMS, "--embedder", "wordllama"
-    )
+    done, found, page = audited(folder, "--embeddings", "clean.npy", *TERMS, "--embedder", "wordllama")
     assert done.returncode == 1 and found["verdict"] == "fail" and "FAIL" in done.stdout
     assert found["leakage"]["excess"] == 1.0 and "Above the limit" in page
 

@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from tests.masks import quick_masks
 
 from sfumato.embedders import Fake
 from sfumato.errors import InputError
@@ -26,7 +27,6 @@ from sfumato_research.sparse import data as sparse_data
 from sfumato_research.studies import Setting, load_study, measured
 from sfumato_research.studies.data import sts
 from sfumato_research.studies.running import run_study
-from tests.masks import quick_masks
 
 WHO = ("the mayor", "a doctor", "two students", "the painter", "our neighbour", "an old sailor", "the team")
 DID = ("opened a school", "lost the match", "sold a bicycle", "planted trees", "wrote a letter")

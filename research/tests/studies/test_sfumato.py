@@ -103,7 +103,7 @@ def small(monkeypatch):
 
 
 def _encoder(setting, name):
-    """The victim's encoder as it is; an attacker's own, or one for vectors alone, need not be the default one."""
+    """The victim's as it is; an attacker's own, or one for vectors alone, need not be the default one."""
     return load_embedder(name) if name == "wordllama" else Fake(dim=96)
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
+from tests.masks import quick_masks
 
 from sfumato.embedders import Fake
 from sfumato.errors import InputError
@@ -23,7 +24,6 @@ from sfumato_research.studies import Setting, load_study, measured
 from sfumato_research.studies.heat import heat_map
 from sfumato_research.studies.page import whole
 from sfumato_research.studies.running import read_result, run_study
-from tests.masks import quick_masks
 
 WHO = ("the mayor", "a woman", "two students", "the painter", "our neighbour", "an old sailor", "a man")
 DID = ("opened a school", "lost the match", "sold a bicycle", "planted trees", "wrote a letter")
