@@ -37,6 +37,8 @@ demo: $(DEMO) ## the whole story on bundled records, written to demo-report/
 
 # A thread a worker: two workers whose matrix products take two threads each wait for each other.
 check test: export OMP_NUM_THREADS := 1
+# Some 200 programs are started on the way: none has to compile what the last one did.
+check test: export PYTHONDONTWRITEBYTECODE :=
 
 check: lint ## lint, types and the quick tests, in about three minutes
 	$(BIN)/python -m pytest $(PYTEST) $(QUICK)

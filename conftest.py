@@ -30,6 +30,15 @@ def data_dir() -> Path:
     return folder
 
 
+@pytest.fixture
+def memory_path() -> Generator[Path, None, None]:
+    """A folder in memory where there is one: thousands of small writes wait for a disk, for nothing."""
+    from tests.stores.servers import quick_folder
+
+    with quick_folder() as folder:
+        yield folder
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what needs the public data sets when nobody said where they are."""
     if _public_data() is not None:

@@ -35,9 +35,9 @@ def example(value: float = 0.5) -> dict[str, np.ndarray]:
 
 
 @pytest.fixture
-def saved(tmp_path: Path) -> Path:
-    save(tmp_path / "mask", "mask", CONFIG_VALUES, example())
-    return tmp_path / "mask"
+def saved(memory_path: Path) -> Path:
+    save(memory_path / "mask", "mask", CONFIG_VALUES, example())
+    return memory_path / "mask"
 
 
 def forge(folder: Path, tensors: bytes, **changes: object) -> None:
@@ -118,15 +118,15 @@ def test_two_thousand_flipped_bits_are_refused(saved):
     load(saved, "mask")
 
 
-def test_every_bit_of_a_small_config_is_sealed(tmp_path):
-    save(tmp_path / "a", "mask", {"e": 1e16, "é": [1.5, True]}, {})
-    original = (tmp_path / "a" / CONFIG).read_bytes()
+def test_every_bit_of_a_small_config_is_sealed(memory_path):
+    save(memory_path / "a", "mask", {"e": 1e16, "é": [1.5, True]}, {})
+    original = (memory_path / "a" / CONFIG).read_bytes()
     for bit in range(8 * len(original)):
         data = bytearray(original)
         data[bit // 8] ^= 1 << bit % 8
-        (tmp_path / "a" / CONFIG).write_bytes(data)
+        (memory_path / "a" / CONFIG).write_bytes(data)
         with pytest.raises(ArtifactError):
-            load(tmp_path / "a", "mask")
+            load(memory_path / "a", "mask")
 
 
 def test_five_hundred_truncations_are_refused(saved):

@@ -260,8 +260,8 @@ def test_no_text_and_no_key_in_the_file_the_errors_or_the_log(path, caplog):
         st.tuples(st.lists(st.sampled_from("abcd"), max_size=6), st.sampled_from([None, STREAM, ROTATED]))
     )
 )
-def test_it_agrees_with_a_dictionary(tmp_path_factory, batches):
-    ledger = opened(tmp_path_factory.mktemp("model") / "ledger.db", 5)
+def test_it_agrees_with_a_dictionary(memory_path, batches):
+    ledger = opened(memory_path / f"{len(list(memory_path.iterdir()))}.db", 5)
     spent, held = dict.fromkeys("abcd", 0), set()
     for texts, stream in batches:
         new = texts if stream is None else sorted({t for t in texts if (t, stream) not in held})
@@ -346,13 +346,14 @@ def release_for_ever(folder: Path, ledger: Ledger, mechanism: Laplace) -> None:
 
 @needs_fork
 @may_fork
-def test_a_killed_job_has_paid_for_all_it_released(tmp_path):
+def test_a_killed_job_has_paid_for_all_it_released(memory_path):
+    """In memory: on a slow disk a short life is over before its first release."""
     delays = np.random.default_rng(7).uniform(0.0, 0.030, 200)
     mechanism = Laplace(epsilon=10.0)
     mechanism.privatize(VECTORS)  # warm, so that the child spends its short life releasing
     files = unreleased = interrupted = 0
     for number, delay in enumerate(delays):
-        folder = tmp_path / str(number)
+        folder = memory_path / str(number)
         folder.mkdir()
         ledger = opened(folder / "ledger.db")
         child = os.fork()

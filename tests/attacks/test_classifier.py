@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from sfumato.attacks.base import fresh_releases
+from sfumato.attacks.terms import perceptron
 from sfumato.attacks.terms.classifier import LINEAR, TokenClassifier, best_of
 from sfumato.attacks.terms.perceptron import Perceptron
 from sfumato.attacks.terms.reader import TokenReader, platt
@@ -27,6 +28,8 @@ TEXTS = sentences(1200)
 OTHER = sentences(400, seed=99)
 QUICK = TokenClassifier(vocabulary=PLACE, hidden=(64,), epochs=15)
 
+pytestmark = pytest.mark.usefixtures("few_steps")
+
 
 @pytest.fixture(scope="module")
 def vectors():
@@ -34,7 +37,7 @@ def vectors():
 
 
 @pytest.fixture(scope="module")
-def reader(vectors):
+def reader(vectors, few_steps):
     return QUICK.fit(TEXTS, vectors)
 
 
@@ -54,8 +57,9 @@ def test_it_reads_clean_vectors_and_says_how_well(reader):
     assert reader.top(clean, 1) == [row[:1] for row in found.rows]
 
 
-def test_probabilities_are_calibrated_on_texts_it_has_not_seen(vectors):
+def test_probabilities_are_calibrated_on_texts_it_has_not_seen(vectors, monkeypatch):
     """Under noise, where there is something to be unsure about."""
+    monkeypatch.setattr(perceptron, "SMALLEST_STEPS", 40)  # as it is for everybody
     noise = Gaussian(sigma=0.12)
     made = QUICK.fit(TEXTS, vectors, noise)
     released = fresh_releases(noise, 8)(FAKE.embed(OTHER))

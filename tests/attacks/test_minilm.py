@@ -50,19 +50,20 @@ def f1(rows) -> float:
 
 
 def test_it_reads_real_vectors_without_training(reader, vectors):
-    assert f1(reader.recover(vectors).rows) > 0.75
-    assert f1(reader.recover(np.roll(vectors, 1, axis=0)).rows) < 0.5
+    read = reader.recover(vectors).rows
+    assert f1(read) > 0.75
+    assert f1(read[1:] + read[:1]) < 0.5  # which text it is, not how such texts read
 
 
 def test_a_search_comes_closer(reader, encoder, vectors):
-    found = ReadyMade(steps=1, beam=1).fit().recover(vectors[:3])
-    alone = reader.recover(vectors[:3])
-    cosines = np.vecdot(encoder.embed([str(row) for row in alone.rows]), vectors[:3])
+    found = ReadyMade(steps=1, beam=1).fit().recover(vectors[:2])
+    alone = reader.recover(vectors[:2])
+    cosines = np.vecdot(encoder.embed([str(row) for row in alone.rows]), vectors[:2])
     assert np.all(found.details["cosine"] >= cosines - 1e-4)
 
 
 def test_editing_comes_closer_still(reader, encoder, vectors):
-    found = ReadyMade(polish=2).fit().recover(vectors[:2])
+    found = ReadyMade(polish=1).fit().recover(vectors[:2])
     alone = encoder.embed([str(row) for row in reader.recover(vectors[:2]).rows])
     assert np.all(found.details["cosine"] >= np.vecdot(alone, vectors[:2]) - 1e-4)
 
@@ -70,14 +71,14 @@ def test_editing_comes_closer_still(reader, encoder, vectors):
 @pytest.mark.filterwarnings("ignore::sfumato.randomness.InsecureSeedWarning")
 def test_it_is_told_how_much_noise_there_is(vectors):
     noise = Laplace.from_noise_ratio(0.7, dim=384)
-    reader = ReadyMade().fit([], None, noise)
+    reader = ReadyMade(likeliest=1).fit([], None, noise)
     assert reader.ratio == pytest.approx(0.7, abs=0.01) == told_ratio(as_release(noise), 384)
-    released = np.concatenate([noise.privatize(vectors, seed) for seed in range(2)])
+    released = noise.privatize(vectors, 0)
     told = reader.recover(released).rows
     reader.ratio = 0.0
     silent = reader.recover(released).rows
-    assert np.mean([token_f1(a, b) for a, b in zip(TEXTS * 2, told, strict=True)]) > np.mean(
-        [token_f1(a, b) for a, b in zip(TEXTS * 2, silent, strict=True)]
+    assert np.mean([token_f1(a, b) for a, b in zip(TEXTS, told, strict=True)]) > np.mean(
+        [token_f1(a, b) for a, b in zip(TEXTS, silent, strict=True)]
     )
 
 
@@ -89,7 +90,7 @@ def test_the_control_is_measured_on_texts_it_is_given(vectors):
 def test_practice_changes_the_network(reader, vectors):
     noise = Laplace.from_noise_ratio(0.3, dim=384)
     before = reader.network.bias.detach().numpy().copy()
-    after = ReadyMade(epochs=1, batch=4, held_back=0.7).fit(TEXTS, vectors, noise)
+    after = ReadyMade(epochs=1, batch=4, held_back=0.4).fit(TEXTS[:6], vectors[:6], noise)
     assert not np.array_equal(before, after.network.bias.detach().numpy())
 
 

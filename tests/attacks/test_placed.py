@@ -29,6 +29,8 @@ PLACED = replace(QUICK, device=DEVICE)
 # A GPU draws other dropout than a CPU.
 SCHEDULE = Schedule((32,), 1, 512, 0.3 if DEVICE == "cpu" else 0.0, 1e-2, "white")
 
+pytestmark = pytest.mark.usefixtures("few_steps")
+
 
 @pytest.fixture(scope="module")
 def vectors():

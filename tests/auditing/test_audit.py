@@ -24,6 +24,7 @@ from sfumato.records import DISEASES, make_records
 from sfumato.registry import Entry
 from tests.auditing.schema import problems
 from tests.auditing.small import shrink
+from tests.encoders import stand_in_for_minilm
 
 RECORDS = make_records(440, seed=7)
 TEXTS = [record.text for record in RECORDS]
@@ -46,7 +47,8 @@ def protector(encoder):
     return learn(others, CONCEPT, embedder=encoder, settings=LearnSettings(source="synthetic"))
 
 
-def test_a_protector_passes_and_nothing_private_is_in_the_result(protector):
+def test_a_protector_passes_and_nothing_private_is_in_the_result(protector, monkeypatch):
+    shrink(monkeypatch, draws=2, baselines=("removal",), epochs=16)
     heard = []
     searches = Searches([record.query for record in RECORDS], [[row] for row in range(len(RECORDS))])
     found = sf.audit(
@@ -76,7 +78,8 @@ def test_a_protector_passes_and_nothing_private_is_in_the_result(protector):
     assert shares == sorted(shares) and shares[-1] <= 1.0 and "tokens" in dict(heard)
 
 
-def test_the_same_seed_gives_the_same_figures(protector):
+def test_the_same_seed_gives_the_same_figures(protector, monkeypatch):
+    shrink(monkeypatch, draws=2, epochs=4)
     one, two = (audit(TEXTS, protector=protector).to_dict() for _ in range(2))
     assert one == two
     other = audit(TEXTS, protector=protector, settings=AuditSettings(seed=5)).to_dict()
@@ -290,9 +293,10 @@ def wrong_inputs(encoder, protector):
 
 
 def test_wrong_input_is_refused_in_words(encoder, protector):
-    for words, given in wrong_inputs(encoder, protector).items():
-        with pytest.raises(InputError, match=words):
-            audit(TEXTS, **given)
+    with stand_in_for_minilm():
+        for words, given in wrong_inputs(encoder, protector).items():
+            with pytest.raises(InputError, match=words):
+                audit(TEXTS, **given)
     few = [text for text in TEXTS if CONCEPT.terms_in(text)][:30]
     with pytest.raises(InputError, match="At least 20 texts"):
         audit(few, protector=protector)

@@ -32,6 +32,8 @@ TOKENS = (
     *QUICK,
 )
 
+pytestmark = pytest.mark.usefixtures("few_steps")
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import subprocess
+import runpy
 import sys
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from sfumato.randomness import generator
 from sfumato.records import DISEASES, make_records
 
 RECORDS = make_records(300, seed=11)
+TERMS = ("--terms", "diseases.txt")
 
 
 @pytest.fixture(autouse=True)
@@ -64,9 +65,7 @@ def audited(folder, *arguments, run=sfumato):
 
 
 def test_a_protected_set_passes(folder):
-    done, found, page = audited(
-        folder, "--protector", "protector", "--searches", "searches.jsonl", run=as_program
-    )
+    done, found, page = audited(folder, "--protector", "protector", "--searches", "searches.jsonl")
     assert done.returncode == 0 and found["verdict"] == "pass" and "PASS" in done.stdout
     assert found["leakage"]["excess"] <= 0.10 < found["leakage"]["control"]
     assert found["settings"]["target"] == "protector" and found["guarantee"]["metric"] == "mahalanobis"
@@ -75,16 +74,14 @@ def test_a_protected_set_passes(folder):
 
 
 def test_an_unprotected_set_fails(folder):
-    done, found, page = audited(
-        folder, "--embeddings", "clean.npy", "--terms", "diseases.txt", "--embedder", "wordllama"
-    )
+    done, found, page = audited(folder, "--embeddings", "clean.npy", *TERMS, "--embedder", "wordllama")
     assert done.returncode == 1 and found["verdict"] == "fail" and "FAIL" in done.stdout
     assert found["leakage"]["excess"] == 1.0 and "Above the limit" in page
 
 
 def test_vectors_that_no_attack_reads_are_refused(folder):
     done, found, page = audited(
-        folder, "--embeddings", "random.npy", "--clean", "random.npy", "--terms", "diseases.txt"
+        folder, "--embeddings", "random.npy", "--clean", "random.npy", *TERMS, run=as_program
     )
     assert done.returncode == 3 and found["verdict"] == "refused" and "REFUSED" in done.stdout
     assert "proves nothing" in found["reason"] and "No verdict" in page
@@ -139,12 +136,15 @@ def test_bad_input_is_one_line_and_exit_2(folder, monkeypatch, capsys):
         assert not (folder / "never.html").exists(), name
 
 
-def test_the_example_for_ci_holds_a_protector_to_a_limit(tmp_path):
+def test_the_example_for_ci_holds_a_protector_to_a_limit(tmp_path, monkeypatch, capsys):
     script = Path(__file__).parents[2] / "examples" / "ci_leakage.py"
-    command = [sys.executable, str(script), "--most", "0.2", "--json", "a.json"]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "excess leakage" in done.stdout and "kept" in done.stdout
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", [str(script), "--most", "0.2", "--json", "a.json"])
+    with pytest.raises(SystemExit) as stopped:
+        runpy.run_path(str(script), run_name="__main__")
+    said = capsys.readouterr()
+    assert stopped.value.code == 0, said.out + said.err
+    assert "excess leakage" in said.out and "kept" in said.out
     assert problems(json.loads((tmp_path / "a.json").read_text())) == []
 
 

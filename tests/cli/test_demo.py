@@ -7,15 +7,17 @@ import json
 import pyarrow.parquet as pq
 import pytest
 from tests.auditing.schema import problems
-from tests.cli.test_main import as_program, sfumato
+from tests.auditing.small import shrink
+from tests.cli.test_main import sfumato
 
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory):
     folder = tmp_path_factory.mktemp("demo")
-    done = as_program(
-        "demo", "-o", "out", "--records", "300", "--embedder", "wordllama", "--no-baselines", cwd=folder
-    )
+    options = ("--records", "300", "--embedder", "wordllama", "--no-baselines")
+    with pytest.MonkeyPatch.context() as patch:
+        shrink(patch, epochs=25)
+        done = sfumato("demo", "-o", "out", *options, cwd=folder)
     assert done.returncode == 0, done.stderr
     return done, folder / "out"
 

@@ -203,8 +203,8 @@ def test_bad_input_is_one_line_and_nothing_is_left(folder):
 
 def test_killed_three_times_and_resumed_gives_the_same_bytes(folder):
     """A keyed run that is killed and resumed ends with the bytes of one that ran through."""
-    (folder / "long.txt").write_text("\n".join(sentences(4_000, seed=4)) + "\n")
-    base = ["protect", "long.txt", "--protector", "protector", "--secret", "sticky.key", "--batch", "400"]
+    (folder / "long.txt").write_text("\n".join(sentences(1_500, seed=4)) + "\n")
+    base = ["protect", "long.txt", "--protector", "protector", "--secret", "sticky.key", "--batch", "150"]
     assert sfumato(*base, "-o", "whole.npy", cwd=folder).returncode == 0
     code = "from sfumato.cli.main import run; run()"
     killed = 0

