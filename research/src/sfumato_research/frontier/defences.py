@@ -2,49 +2,87 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from sfumato.concepts import Concept
 from sfumato.concepts.base import Span
+from sfumato.concepts.detectors.capitals import Capitals
+from sfumato.concepts.detectors.union import Union
 from sfumato.concepts.texts.edits import put
 from sfumato.concepts.texts.swaps import pick, written_like
+from sfumato.embedders.base import Embedder
 from sfumato.evaluation import BASELINES, Defence, Sample
+from sfumato.evaluation.baselines import Baseline
 from sfumato.evaluation.text_baselines import rewriting
 from sfumato.learning import LearnSettings, learn
 
-REMOVED = "removal, taken out"
-OURS, LISTS = "ours", "ours, lists alone"
-_RIVALS: dict[str, dict[str, object]] = {
-    "laplace": {"noise_ratios": (1.4,)},
-    "sparse": {"noise_ratios": (1.4,)},
-    "suppression": {"noise_ratios": (1.4,)},
-    "leace": {"labels": ("terms",)},
+REMOVED, STARRED, OTHER = "removal, taken out", "removal, starred", "another value"
+OURS, WIDE = "ours", "ours, wide"
+BARE, LISTS = "ours, no eraser", "ours, lists, no eraser"
+FEW = (STARRED, REMOVED, OTHER, OURS)
+NO_ERASER = {"hide_presence": False, "hide_context": 0, "hide_missed": 0}
+_BASELINES: dict[str, tuple[str, dict[str, object]]] = {
+    STARRED: ("removal", {"stars": (True,)}),
+    REMOVED: ("removal", {"stars": (False,)}),
+}
+_RIVALS: dict[str, tuple[str, dict[str, object]]] = {
+    "laplace, noise ratio 1.4": ("laplace", {"noise_ratios": (1.4,)}),
+    "sparse, noise ratio 1.4": ("sparse", {"noise_ratios": (1.4,)}),
+    "suppression, noise ratio 1.4": ("suppression", {"noise_ratios": (1.4,)}),
+    "leace, terms erased": ("leace", {"labels": ("terms",)}),
 }
 """One setting each; grids are in the older tables."""
 
 
-def all_defences(sample: Sample, lists: Concept, *, few: bool = False) -> Iterator[tuple[str, Defence]]:
-    """Every row of the tables with its name; removal and pseudonyms look with our own detector."""
-    for defence in BASELINES.get("removal")().fit(sample):
-        yield defence.label, defence
-    yield "another value", pseudonyms(sample)
-    for name, concept in ((OURS, sample.concept), (LISTS, lists)):
-        if name == OURS or not few:
-            yield name, ours(sample, concept, name)
-    for name, settings in ({} if few else _RIVALS).items():
-        if BASELINES.installed(name):
-            make: Callable[..., object] = BASELINES.get(name)
-            for defence in make(**settings).fit(sample):  # type: ignore[attr-defined]
-                yield defence.label, defence
+def all_defences(
+    sample: Sample, lists: Concept, public: Sequence[str], wanted: Collection[str] | None = None
+) -> Iterator[tuple[str, Defence]]:
+    """Every row of the tables with its name, or those that are wanted; what is not wanted is not learned.
+
+    Removal and other values look with our own detector. Ours is learned from `public` text: an eraser leaves
+    nothing to find in the very rows it was learned from, so an attacker who trains on those would look weaker
+    than he is.
+    """
+    embedder, own, seed = sample.embedder, sample.concept, sample.seed
+    rows: dict[str, Callable[[], Defence]] = {
+        **{label: partial(_baseline, sample, *each) for label, each in _BASELINES.items()},
+        OTHER: lambda: pseudonyms(sample),
+        OURS: lambda: ours(public, embedder, own, OURS, seed),
+        WIDE: lambda: ours(public, embedder, widened(own), WIDE, seed),
+        BARE: lambda: ours(sample.texts, embedder, own, BARE, seed, **NO_ERASER),
+        LISTS: lambda: ours(sample.texts, embedder, lists, LISTS, seed, **NO_ERASER),
+        **{label: partial(_baseline, sample, *each) for label, each in _RIVALS.items()},
+    }
+    for label, make in rows.items():
+        if (wanted is None or label in wanted) and _there(label):
+            yield label, make()
 
 
-def ours(sample: Sample, concept: Concept, name: str, **changed: object) -> Defence:
-    """The protector that `learn` makes by default of texts that are not attacked."""
-    settings = LearnSettings(source="public", seed=sample.seed, **changed)  # type: ignore[arg-type]
-    protector = learn(sample.texts, concept, embedder=sample.embedder, settings=settings)
-    return Defence.from_protector(protector, name=name)
+def _there(label: str) -> bool:
+    return label not in _RIVALS or BASELINES.installed(_RIVALS[label][0])
+
+
+def _baseline(sample: Sample, name: str, settings: dict[str, object]) -> Defence:
+    kind: Callable[..., Baseline] = BASELINES.get(name)
+    return kind(**settings).fit(sample)[0]
+
+
+def ours(
+    texts: Sequence[str], embedder: Embedder, concept: Concept, name: str, seed: int, **changed: object
+) -> Defence:
+    """The protector that `learn` makes of these texts, by default or with other settings."""
+    settings = LearnSettings(source="public", seed=seed, **changed)  # type: ignore[arg-type]
+    return Defence.from_protector(learn(texts, concept, embedder=embedder, settings=settings), name=name)
+
+
+def widened(concept: Concept) -> Concept:
+    """The same that also takes capitalised words of any kind, as `--wide` does."""
+    assert concept.detector is not None
+    return replace(concept, detector=Union(concept.detector, Capitals(label=concept.name)), wide=True)
 
 
 def pseudonyms(sample: Sample) -> Defence:

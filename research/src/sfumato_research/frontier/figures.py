@@ -37,16 +37,20 @@ class Cuts:
     @property
     def labels(self) -> list[str]:
         """What was attacked, in the order it was."""
-        return list(dict.fromkeys(key.split("|")[0] for key in self.cuts[0] if "|" in key))
+        return list(dict.fromkeys(key.split("|")[0] for cut in self.cuts for key in cut if "|" in key))
 
     def has(self, label: str, key: str) -> bool:
         """Whether something was measured."""
-        return all(f"{label}|{key}" in cut for cut in self.cuts)
+        return any(f"{label}|{key}" in cut for cut in self.cuts)
+
+    def of(self, *labels: str, key: str = "hits") -> list[Arrays]:
+        """The cuts in which all of these were measured."""
+        return [cut for cut in self.cuts if all(f"{label}|{key}" in cut for label in labels)]
 
     def terms(self, label: str, *, found: str | None = None, missed: bool = False) -> Terms | None:
         """All rows, or those a detector finds whole, or those where it misses a term."""
         tables, groups = [], []
-        for cut in self.cuts:
+        for cut in self.of(label):
             rows = self._rows(cut, found, missed)
             columns = [self._hits(cut, each)[rows] for each in (label, CLEAN, FLOOR)]
             columns += [cut["terms.prior"][rows], cut["terms.total"][rows]]
@@ -69,9 +73,9 @@ class Cuts:
         """How much more of the terms one release shows than another, on the same rows."""
         tables = [
             np.stack([self._hits(cut, label) - self._hits(cut, other), cut["terms.total"]], axis=1)
-            for cut in self.cuts
+            for cut in self.of(label, other)
         ]
-        return nested(tables, [cut["groups"] for cut in self.cuts], share)
+        return nested(tables, [cut["groups"] for cut in self.of(label, other)], share)
 
     def presence(self, label: str, shape: str) -> Nested:
         """Area under the curve of a classifier of that shape."""
@@ -83,14 +87,13 @@ class Cuts:
 
     def linkage(self, label: str) -> Nested:
         """Share of releases named among the known texts."""
-        tables = [
-            np.stack([cut[f"{label}|linked"], np.ones(len(cut[f"{label}|linked"]))], 1) for cut in self.cuts
-        ]
-        return nested(tables, [cut[f"{label}|linked.groups"] for cut in self.cuts], share)
+        cuts = self.of(label, key="linked")
+        tables = [np.stack([cut[f"{label}|linked"], np.ones(len(cut[f"{label}|linked"]))], 1) for cut in cuts]
+        return nested(tables, [cut[f"{label}|linked.groups"] for cut in cuts], share)
 
     def kept(self, label: str, what: str, *, touched: bool | None = None) -> Nested | None:
         """The share of a clean figure that is left, on touched rows, on the others, or on all."""
-        made = [self._use(cut, label, what, touched) for cut in self.cuts]
+        made = [self._use(cut, label, what, touched) for cut in self.of(label, key=f"{what}.touched")]
         if min(len(each) for each in made) < LEAST:
             return None
         return nested(made, None, correlation_kept if what == "sts" else share)
@@ -98,7 +101,8 @@ class Cuts:
     def over_guess(self, label: str, what: str) -> Nested:
         """An attribute's accuracy over the majority's, as a share of the clean one's."""
         columns = ("right", "clean", "guess")
-        tables = [np.stack([cut[f"{label}|{what}.{each}"] for each in columns], 1) for cut in self.cuts]
+        cuts = self.of(label, key=f"{what}.right")
+        tables = [np.stack([cut[f"{label}|{what}.{each}"] for each in columns], 1) for cut in cuts]
         return nested(tables, None, lambda sums: (sums[:, 0] - sums[:, 2]) / (sums[:, 1] - sums[:, 2]))
 
     def _use(self, cut: Arrays, label: str, what: str, touched: bool | None) -> Floats:
@@ -112,8 +116,9 @@ class Cuts:
         return np.stack([cut[f"{label}|{what}.{each}"][rows] for each in (after, "clean")], 1).astype(float)
 
     def _auc(self, label: str, scores: str, yes: str, groups: str | None) -> Nested:
-        together = None if groups is None else [cut[f"{label}|{groups}"] for cut in self.cuts]
-        columns = ([cut[f"{label}|{each}"] for cut in self.cuts] for each in (scores, yes))
+        cuts = self.of(label, key=scores)
+        together = None if groups is None else [cut[f"{label}|{groups}"] for cut in cuts]
+        columns = ([cut[f"{label}|{each}"] for cut in cuts] for each in (scores, yes))
         return auc(*columns, together)
 
     def _rows(self, cut: Arrays, found: str | None, missed: bool) -> Rows:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sfumato_research.frontier.defences import LISTS, OURS, REMOVED
+from sfumato_research.frontier.defences import LISTS, OURS, REMOVED, WIDE
 from sfumato_research.frontier.figures import Cuts
 from sfumato_research.frontier.measure import CLEAN, FLOOR
 from sfumato_research.frontier.nested import Nested
@@ -29,7 +29,7 @@ def cell(found: Nested | None, form: str = ".3f") -> Cell:
 
 def finder_of(label: str) -> str:
     """Whose misses divide the rows of a release."""
-    return "lists" if label == LISTS else "all"
+    return {LISTS: "lists", WIDE: "wide"}.get(label, "all")
 
 
 def term_table(title: str, cuts: Cuts) -> StudyTable:
@@ -144,7 +144,8 @@ _TERMS = (
     f"Truth: labels. {CLEAN}: control; {FLOOR}: the floor, which no detector can miss. Removal, starred and "
     "another value look with the protector's own detector, as ours does. Found rows: the detector covers "
     "every labelled term; missed rows: at least one is left. Excess and absolute as in the protocol. "
-    "Intervals over five cuts and groups within them, 95 %."
+    "Intervals over cuts and groups within them, 95 %: five cuts of WordLlama, three of MiniLM, there two of "
+    "ours with its eraser."
 )
 _OTHER = (
     "Presence, member: area under the curve, .5 is a guess. Linked: named among 1,000 known texts. Informed: "

@@ -15,9 +15,18 @@ from sfumato.trials.split import Split
 from sfumato.trials.target import DefenceTarget
 from sfumato.types import Vectors
 from sfumato_research.frontier.cases import CASES
-from sfumato_research.frontier.defences import OURS, REMOVED, all_defences
+from sfumato_research.frontier.defences import BARE, REMOVED, all_defences
 from sfumato_research.frontier.found import remembered
-from sfumato_research.frontier.measure import CLEAN, FLOOR, Arrays, cut_texts, kept_arrays, placed, sizes
+from sfumato_research.frontier.measure import (
+    CLEAN,
+    FLOOR,
+    LEARNED_FROM,
+    Arrays,
+    cut_texts,
+    kept_arrays,
+    placed,
+    sizes,
+)
 from sfumato_research.frontier.public import joined, public_sentences, that_name
 from sfumato_research.studies.base import Setting
 from sfumato_research.studies.data import encoder
@@ -61,9 +70,9 @@ def _measure(name: str, model: str, cut: int, setting: Setting) -> Arrays:
     read(CLEAN, pool.clean[pool.learned], embedder.embed(public), None, pool.clean[pool.attacked])
     bare = embedder.embed([pool.vocabulary.remove(text) or text for text in public])
     read(FLOOR, pool.removed[pool.learn], bare, None, pool.removed[pool.test])
-    for label, defence in all_defences(sample_of(pool, cut, own), own, few=True):
-        if label in (REMOVED, OURS):
-            _read_defence(label, defence, pool, public, embedder, cut, read)
+    sample = sample_of(pool, cut, own)
+    for label, defence in all_defences(sample, own, every[:LEARNED_FROM], (REMOVED, BARE)):
+        _read_defence(label, defence, pool, public, embedder, cut, read)
     return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -20,13 +21,22 @@ from sfumato.types import Vectors
 from sfumato_research.frontier.cases import CASES
 from sfumato_research.frontier.defences import OURS, REMOVED, all_defences
 from sfumato_research.frontier.found import remembered
-from sfumato_research.frontier.measure import CLEAN, cut_texts, sizes
+from sfumato_research.frontier.measure import CLEAN, LEARNED_FROM, cut_texts, sizes
 from sfumato_research.frontier.public import joined, public_sentences
 from sfumato_research.studies.base import Setting
 from sfumato_research.studies.data import encoder
 
 WRITTEN = 600
-SENTENCES = 120_000
+SENTENCES = {"cpu": 12_000}
+"""Public sentences the writer learns from, by device; elsewhere there are more."""
+_MORE = 120_000
+_NETWORKS: dict[str, dict[str, Any]] = {
+    "quick": {"wordpieces": 1000, "width": 64, "layers": 1, "epochs": 0.5},
+    "cpu": {"epochs": 4.0},
+}
+_LARGER: dict[str, Any] = {
+    "wordpieces": 20_000, "longest": 48, "width": 512, "layers": 6, "epochs": 4.0, "batch": 256, "rate": 5e-4,
+}  # fmt: skip
 Texts = dict[str, list[str]]
 """By what was attacked, the texts written; under `truth` the true ones."""
 
@@ -53,7 +63,7 @@ def _write(name: str, model: str, setting: Setting) -> Texts:
     embedder = RememberingEmbedder(encoder(setting, model))
     own = remembered(case.looked_for, "all", case.texts, setting)
     pool = cut_texts(case, sizes(setting), embedder, 0)
-    public = public_sentences(setting.data, setting.pick(SENTENCES, 400))
+    public = public_sentences(setting.data, setting.pick(SENTENCES.get(setting.device, _MORE), 400))
     texts = [*(pool.texts[row] for row in pool.learned), *public]
     chosen = np.sort(generator(0).permutation(len(pool.test))[: setting.pick(WRITTEN, 20)])
     found: Texts = {"truth": [pool.texts[row] for row in pool.attacked[chosen]]}
@@ -64,11 +74,8 @@ def _write(name: str, model: str, setting: Setting) -> Texts:
     )
     plain = Defence(name=CLEAN, embedder=embedder)
     beside = [(CLEAN, plain), (noise.label, noise)]
-    wanted = [
-        (label, defence)
-        for label, defence in all_defences(sample_of(pool, 0, own), own, few=True)
-        if label in (REMOVED, OURS)
-    ]
+    sample = sample_of(pool, 0, own)
+    wanted = all_defences(sample, own, public[:LEARNED_FROM], (REMOVED, OURS))
     for label, defence in [*beside, *wanted]:
         setting.on_step(f"{name}, {model}: writing from {label}")
         target = DefenceTarget(defence, pool, seed=0)
@@ -83,18 +90,7 @@ def _write(name: str, model: str, setting: Setting) -> Texts:
 def _read(
     texts: Sequence[str], vectors: Vectors, victim: object, attacked: Vectors, setting: Setting
 ) -> list[str]:
-    settings = setting.pick(
-        {
-            "wordpieces": 20_000,
-            "longest": 48,
-            "width": 512,
-            "layers": 6,
-            "epochs": 4.0,
-            "batch": 256,
-            "rate": 5e-4,
-        },
-        {"wordpieces": 1000, "width": 64, "layers": 1, "epochs": 0.5},
-    )
+    settings = _NETWORKS.get("quick" if setting.quick else setting.device, _LARGER)
     attack = Decoder(device=setting.device, held_back=0.01, **settings)
     return [str(row) for row in attack.fit(texts, vectors, victim).recover(attacked).rows]  # type: ignore[arg-type]
 
