@@ -1,0 +1,21 @@
+"""Sealed search: a store that finds, and can read nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sfumato.lazy import on_first_use
+
+if TYPE_CHECKING:
+    from sfumato.sealing.envelope import Bound, Envelope
+    from sfumato.sealing.keys import SealingKey
+
+__getattr__, __dir__ = on_first_use(
+    __name__,
+    {
+        "envelope": "Bound Envelope",
+        "keys": "SealingKey",
+    },
+)
+
+__all__ = ["Bound", "Envelope", "SealingKey"]
