@@ -1,0 +1,284 @@
+"""What the client of a sealed collection keeps: which rows stand where, and the cells they are filed under.
+
+Every value is sealed with a subkey; names are pseudo-random functions of what they name. What is said of a row,
+and the codebook, is sealed under a salt of the shredder besides, so that it goes when the salt does. Whoever
+takes the folder without the key learns how many rows and cells there are, and the size class of each value.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import secrets
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from sfumato.accounting.keys import KeyHolder
+from sfumato.errors import ArtifactError, InputError
+from sfumato.sealing.codebook import Codebook
+from sfumato.sealing.database import StateFile
+from sfumato.sealing.envelope import Bound, Envelope
+from sfumato.sealing.keys import SealingKey
+from sfumato.sealing.multimap import Place, PostingList, RecordIds
+from sfumato.sealing.packing import Precision
+from sfumato.sealing.padding import padded, unpadded
+from sfumato.sealing.shredding import Shredder
+
+CellKey = tuple[int, int]
+"""Table and cell."""
+_LEAST = 250
+"""Bytes of the smallest value of a row: rows with short ids and few postings all look alike."""
+_NAME_BYTES = 16
+_TRIES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class SealedSettings:
+    """What holds for a sealed collection as a whole; one sealed value of the state."""
+
+    collection: str
+    """A random name that every record is bound to."""
+    encoder: str
+    precision: Precision
+    tables: int
+    dim: int = 0
+    """0 while there is no row."""
+    probes: int = 0
+    """Cells of each table that a query asks for; 0 while there are no cells."""
+    epoch: int = 0
+    """Raised whenever cells are learned anew; every id is another then."""
+    lane: int = 0
+    """The number of this writer."""
+    rows: int = 0
+    next_number: int = 1
+    generation: int = 0
+    """How many changes there were; the store holds the same number, so that an older copy of it shows."""
+    codebook: int = 0
+    """The number whose salt the codebook is sealed under; 0 while there is none."""
+    learned: int = 0
+    """How many rows the cells were learned on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One row as the client knows it. A row that is changed becomes another one, with a new number."""
+
+    number: int
+    id: str
+    mark: str
+    """A keyed digest of all that was handed over, so that the same again is no change."""
+    places: tuple[Place, ...] = ()
+
+
+class ClientState(KeyHolder):
+    """The state of one collection; changes belong into `file.changing()`."""
+
+    def __init__(self, file: StateFile, key: SealingKey, shredder: Shredder, tenant: str) -> None:
+        self.file, self.shredder, self.tenant, self._key = file, shredder, tenant, key
+        self._envelope = Envelope(key.derive("state", tenant))
+        self._cached: tuple[Any, SealedSettings | None] | None = None
+        self._codebook: tuple[int, Codebook] | None = None
+
+    @property
+    def settings(self) -> SealedSettings:
+        """The settings as they are now."""
+        found = self.found()
+        if found is None:
+            raise ArtifactError(f"The state in `{self.file.folder}` has no settings. Restore it from a copy.")
+        return found
+
+    def found(self) -> SealedSettings | None:
+        """The settings, or None in a state that was just made; a key that does not open them is refused."""
+        moment = self.file.moment()
+        if self._cached is None or self._cached[0] != moment:
+            rows = self.file.run("SELECT value FROM facts WHERE name = 'settings'")
+            self._cached = (moment, self._read_settings(rows[0][0]) if rows else None)
+        return self._cached[1]
+
+    def _read_settings(self, sealed: bytes) -> SealedSettings:
+        (plain,) = self._envelope.open_all([sealed], [self._bound("settings", "", collection="")])
+        if plain is None:
+            raise InputError(
+                f"The key {self._key.fingerprint} does not open the state in `{self.file.folder}` for this "
+                "tenant. Give the key and the tenant that the collection was sealed with."
+            )
+        return SealedSettings(**json.loads(unpadded(plain)))
+
+    def settle(self, settings: SealedSettings) -> None:
+        """Write the settings."""
+        plain = padded(json.dumps(asdict(settings)).encode().ljust(_LEAST))
+        sealed = self._envelope.seal(plain, self._bound("settings", "", collection=""))
+        self.file.run("INSERT OR REPLACE INTO facts VALUES ('settings', ?)", (sealed,))
+        self._cached = None
+
+    def change(self, **settings: Any) -> SealedSettings:
+        """Write the settings with some of them changed."""
+        made = replace(self.settings, **settings)
+        self.settle(made)
+        return made
+
+    def numbers(self, count: int) -> range:
+        """Take numbers that no row ever had."""
+        first = self.settings.next_number
+        self.change(next_number=first + count)
+        return range(first, first + count)
+
+    def ids(self, settings: SealedSettings | None = None) -> RecordIds:
+        """Where the records of the present epoch stand."""
+        now = settings or self.settings
+        return RecordIds(self._key, self.tenant, now.collection, epoch=now.epoch, lane=now.lane)
+
+    def salts(self, numbers: Iterable[int]) -> list[bytes]:
+        """The salts of rows; without them nothing of a row opens."""
+        return self.shredder.salts([str(number) for number in numbers])
+
+    def _bound(self, kind: str, name: str, version: int = 0, collection: str | None = None) -> Bound:
+        chosen = self.settings.collection if collection is None else collection
+        return Bound(
+            tenant=self.tenant, collection=chosen, record_id=name, kind=f"state {kind}", version=version
+        )
+
+    # Cells
+
+    def lists(self, cells: Iterable[CellKey]) -> dict[CellKey, PostingList]:
+        """The postings of cells; one that holds no row is not there."""
+        ids = self.ids()
+        names = {ids.cell(*each): each for each in cells}
+        found = list(self.file.among("SELECT place, value FROM cells WHERE place IN", list(names)))
+        opened = self._opened("cell", [(place.hex(), 0, value, None) for place, value in found])
+        return {
+            names[place]: PostingList.from_bytes(unpadded(plain))
+            for (place, _), plain in zip(found, opened, strict=True)
+        }
+
+    def save_lists(self, lists: Mapping[CellKey, PostingList]) -> None:
+        """Write the postings of cells."""
+        ids = self.ids()
+        places = [ids.cell(*each) for each in lists]
+        plains = [padded(each.to_bytes()) for each in lists.values()]
+        bounds = [self._bound("cell", place.hex()) for place in places]
+        sealed = self._envelope.seal_all(plains, bounds)
+        self.file.run_all(
+            "INSERT OR REPLACE INTO cells VALUES (?, ?)", list(zip(places, sealed, strict=True))
+        )
+
+    def clear_lists(self) -> None:
+        """Drop every cell, before rows are filed anew."""
+        self.file.run("DELETE FROM cells")
+
+    # Rows
+
+    def find(self, ids: Iterable[str]) -> dict[str, Member]:
+        """The rows that are there, by the ids that the user gave them."""
+        names = [self._name(each) for each in ids]
+        found = self.file.among("SELECT number, value FROM members WHERE name IN", names)
+        return {each.id: each for each in self._members(list(found))}
+
+    def members(self, numbers: Iterable[int]) -> dict[int, Member]:
+        """The rows that are there, by number."""
+        found = self.file.among("SELECT number, value FROM members WHERE number IN", list(numbers))
+        return {each.number: each for each in self._members(list(found))}
+
+    def walk(self, size: int) -> Iterator[list[Member]]:
+        """Every row, some at a time, in the order they came."""
+        last = 0
+        chosen = "SELECT number, value FROM members WHERE number > ? ORDER BY number LIMIT ?"
+        while found := self.file.run(chosen, (last, size)):
+            yield self._members(found)
+            last = found[-1][0]
+
+    def strangers(self, count: int, without: set[int]) -> list[int]:
+        """So many other rows drawn at random, or as many as there are."""
+        settings = self.settings
+        count = min(count, settings.rows - len(without))
+        drawn: set[int] = set()
+        for _ in range(_TRIES):
+            if len(drawn) >= count:
+                break
+            tried = {1 + secrets.randbelow(settings.next_number) for _ in range(4 * count)} - without
+            there = self.file.among("SELECT number FROM members WHERE number IN", list(tried))
+            drawn |= {number for (number,) in there}
+        if len(drawn) < count:
+            drawn |= {number for (number,) in self.file.run("SELECT number FROM members")} - without
+        # A set of numbers has an order of its own.
+        return secrets.SystemRandom().sample(sorted(drawn), max(count, 0))
+
+    def save_members(self, members: Sequence[Member]) -> None:
+        """Write rows."""
+        plains = [
+            padded(json.dumps([each.id, each.mark, each.places]).encode().ljust(_LEAST)) for each in members
+        ]
+        bounds = [self._bound("row", str(each.number), each.number) for each in members]
+        sealed = self._envelope.seal_all(plains, bounds, self.salts(each.number for each in members))
+        values = [
+            (each.number, self._name(each.id), value) for each, value in zip(members, sealed, strict=True)
+        ]
+        self.file.run_all("INSERT OR REPLACE INTO members VALUES (?, ?, ?)", values)
+
+    def drop_members(self, members: Iterable[Member]) -> None:
+        """Take rows out."""
+        self.file.run_all("DELETE FROM members WHERE number = ?", [(each.number,) for each in members])
+
+    def _members(self, found: list[Any]) -> list[Member]:
+        salts = self.salts(number for number, _ in found)
+        each = [(str(row[0]), row[0], row[1], salt) for row, salt in zip(found, salts, strict=True)]
+        made = []
+        for (number, _), plain in zip(found, self._opened("row", each), strict=True):
+            name, mark, places = json.loads(unpadded(plain))
+            made.append(Member(number, name, mark, tuple((a, b, c) for a, b, c in places)))
+        return made
+
+    def _name(self, user_id: str) -> bytes:
+        key = self._key.derive("id", self.tenant, self.settings.collection, "row")
+        return hmac.digest(key, user_id.encode(), "sha256")[:_NAME_BYTES]
+
+    # Codebook
+
+    def codebook(self) -> Codebook | None:
+        """The cells, or None while there are none."""
+        number = self.settings.codebook
+        if not number:
+            return None
+        if self._codebook is None or self._codebook[0] != number:
+            ((sealed,),) = self.file.run("SELECT value FROM facts WHERE name = 'codebook'")
+            (plain,) = self._opened("codebook", [("", number, sealed, self.salts([number])[0])])
+            self._codebook = (number, Codebook.from_bytes(plain))
+        return self._codebook[1]
+
+    def save_codebook(self, codebook: Codebook) -> None:
+        """Write the cells under a salt of their own; the one before goes at the next erasure."""
+        (number,) = self.numbers(1)
+        bound = self._bound("codebook", "", number)
+        sealed = self._envelope.seal(codebook.to_bytes(), bound, self.salts([number])[0])
+        self.file.run("INSERT OR REPLACE INTO facts VALUES ('codebook', ?)", (sealed,))
+        before = self.settings.codebook
+        if before:
+            self.shred_later([before])
+        self.change(codebook=number)
+
+    # Erasures
+
+    def shred_later(self, numbers: Iterable[int]) -> None:
+        """Note numbers whose salts are to go."""
+        self.file.run_all("INSERT OR REPLACE INTO erasures VALUES (?)", [(each,) for each in numbers])
+
+    def to_shred(self) -> list[int]:
+        """Numbers whose salts are to go and are still there."""
+        return [number for (number,) in self.file.run("SELECT number FROM erasures ORDER BY number")]
+
+    def shredded(self, numbers: Iterable[int]) -> None:
+        """Note that salts are gone."""
+        self.file.run_all("DELETE FROM erasures WHERE number = ?", [(each,) for each in numbers])
+
+    def _opened(self, kind: str, values: Sequence[tuple[str, int, bytes, bytes | None]]) -> list[bytes]:
+        """Open values of the state, each by its name, version and salt; here a bad one is damage."""
+        bounds = [self._bound(kind, name, version) for name, version, _, _ in values]
+        opened = self._envelope.open_all([each[2] for each in values], bounds, [each[3] for each in values])
+        whole = [each for each in opened if each is not None]
+        if len(whole) < len(opened):
+            raise ArtifactError(
+                f"The state in `{self.file.folder}` is damaged: {len(opened) - len(whole)} of its values do "
+                "not open. Restore it from a copy."
+            )
+        return whole
