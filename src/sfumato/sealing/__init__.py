@@ -1,0 +1,1 @@
+"""Sealed search: rows that a store can find and cannot read."""
