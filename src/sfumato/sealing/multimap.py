@@ -20,7 +20,7 @@ from sfumato.accounting.keys import KeyHolder
 from sfumato.errors import ArtifactError
 from sfumato.sealing.keys import SealingKey
 
-Place = tuple[int, int, int]
+PostingPlace = tuple[int, int, int]
 """Table, cell and slot of one posting."""
 
 _HEAD = struct.Struct("<QQ")

@@ -63,6 +63,11 @@ class RecordStore:
         return len(self.store)
 
 
+def travelling(size: int) -> int:
+    """Bytes of a record's content as the store holds and sends it."""
+    return 4 * -(-size // 3)
+
+
 def vectors_of(ids: Sequence[str]) -> Vectors:
     """`[n, 2]` points on a circle, each a hash of its id."""
     hashes = b"".join(hashlib.sha256(each.encode()).digest()[:4] for each in ids)

@@ -20,7 +20,7 @@ from sfumato.sealing.codebook import Codebook
 from sfumato.sealing.database import StateFile
 from sfumato.sealing.envelope import Bound, Envelope
 from sfumato.sealing.keys import SealingKey
-from sfumato.sealing.multimap import Place, PostingList, RecordIds
+from sfumato.sealing.multimap import PostingPlace, PostingList, RecordIds
 from sfumato.sealing.packing import Precision
 from sfumato.sealing.padding import padded, unpadded
 from sfumato.sealing.shredding import Shredder
@@ -68,7 +68,7 @@ class Member:
     id: str
     mark: str
     """A keyed digest of all that was handed over, so that the same again is no change."""
-    places: tuple[Place, ...] = ()
+    places: tuple[PostingPlace, ...] = ()
 
 
 class ClientState(KeyHolder):
@@ -78,6 +78,7 @@ class ClientState(KeyHolder):
         self.file, self.shredder, self.tenant, self._key = file, shredder, tenant, key
         self._envelope = Envelope(key.derive("state", tenant))
         self._cached: tuple[Any, SealedSettings | None] | None = None
+        self._names: tuple[str, bytes] | None = None
         self._codebook: tuple[int, Codebook] | None = None
 
     @property
@@ -97,7 +98,7 @@ class ClientState(KeyHolder):
         return self._cached[1]
 
     def _read_settings(self, sealed: bytes) -> SealedSettings:
-        (plain,) = self._envelope.open_all([sealed], [self._bound("settings", "", collection="")])
+        (plain,) = self._envelope.open_all([sealed], [self._bounds("settings", [("", 0)], "")[0]])
         if plain is None:
             raise InputError(
                 f"The key {self._key.fingerprint} does not open the state in `{self.file.folder}` for this "
@@ -108,7 +109,7 @@ class ClientState(KeyHolder):
     def settle(self, settings: SealedSettings) -> None:
         """Write the settings."""
         plain = padded(json.dumps(asdict(settings)).encode().ljust(_LEAST))
-        sealed = self._envelope.seal(plain, self._bound("settings", "", collection=""))
+        sealed = self._envelope.seal(plain, self._bounds("settings", [("", 0)], "")[0])
         self.file.run("INSERT OR REPLACE INTO facts VALUES ('settings', ?)", (sealed,))
         self._cached = None
 
@@ -133,11 +134,12 @@ class ClientState(KeyHolder):
         """The salts of rows; without them nothing of a row opens."""
         return self.shredder.salts([str(number) for number in numbers])
 
-    def _bound(self, kind: str, name: str, version: int = 0, collection: str | None = None) -> Bound:
+    def _bounds(
+        self, kind: str, names: Iterable[tuple[str, int]], collection: str | None = None
+    ) -> list[Bound]:
         chosen = self.settings.collection if collection is None else collection
-        return Bound(
-            tenant=self.tenant, collection=chosen, record_id=name, kind=f"state {kind}", version=version
-        )
+        shared: dict[str, Any] = {"tenant": self.tenant, "collection": chosen, "kind": f"state {kind}"}
+        return [Bound(record_id=name, version=version, **shared) for name, version in names]
 
     # Cells
 
@@ -157,7 +159,7 @@ class ClientState(KeyHolder):
         ids = self.ids()
         places = [ids.cell(*each) for each in lists]
         plains = [padded(each.to_bytes()) for each in lists.values()]
-        bounds = [self._bound("cell", place.hex()) for place in places]
+        bounds = self._bounds("cell", ((place.hex(), 0) for place in places))
         sealed = self._envelope.seal_all(plains, bounds)
         self.file.run_all(
             "INSERT OR REPLACE INTO cells VALUES (?, ?)", list(zip(places, sealed, strict=True))
@@ -171,8 +173,7 @@ class ClientState(KeyHolder):
 
     def find(self, ids: Iterable[str]) -> dict[str, Member]:
         """The rows that are there, by the ids that the user gave them."""
-        names = [self._name(each) for each in ids]
-        found = self.file.among("SELECT number, value FROM members WHERE name IN", names)
+        found = self.file.among("SELECT number, value FROM members WHERE name IN", self._hidden(ids))
         return {each.id: each for each in self._members(list(found))}
 
     def members(self, numbers: Iterable[int]) -> dict[int, Member]:
@@ -209,11 +210,10 @@ class ClientState(KeyHolder):
         plains = [
             padded(json.dumps([each.id, each.mark, each.places]).encode().ljust(_LEAST)) for each in members
         ]
-        bounds = [self._bound("row", str(each.number), each.number) for each in members]
+        bounds = self._bounds("row", ((str(each.number), each.number) for each in members))
         sealed = self._envelope.seal_all(plains, bounds, self.salts(each.number for each in members))
-        values = [
-            (each.number, self._name(each.id), value) for each, value in zip(members, sealed, strict=True)
-        ]
+        numbers, names = [each.number for each in members], self._hidden(each.id for each in members)
+        values = list(zip(numbers, names, sealed, strict=True))
         self.file.run_all("INSERT OR REPLACE INTO members VALUES (?, ?, ?)", values)
 
     def drop_members(self, members: Iterable[Member]) -> None:
@@ -229,9 +229,13 @@ class ClientState(KeyHolder):
             made.append(Member(number, name, mark, tuple((a, b, c) for a, b, c in places)))
         return made
 
-    def _name(self, user_id: str) -> bytes:
-        key = self._key.derive("id", self.tenant, self.settings.collection, "row")
-        return hmac.digest(key, user_id.encode(), "sha256")[:_NAME_BYTES]
+    def _hidden(self, user_ids: Iterable[str]) -> list[bytes]:
+        """What users' ids are called here."""
+        collection = self.settings.collection
+        if self._names is None or self._names[0] != collection:
+            self._names = (collection, self._key.derive("id", self.tenant, collection, "row"))
+        key = self._names[1]
+        return [hmac.digest(key, each.encode(), "sha256")[:_NAME_BYTES] for each in user_ids]
 
     # Codebook
 
@@ -249,7 +253,7 @@ class ClientState(KeyHolder):
     def save_codebook(self, codebook: Codebook) -> None:
         """Write the cells under a salt of their own; the one before goes at the next erasure."""
         (number,) = self.numbers(1)
-        bound = self._bound("codebook", "", number)
+        (bound,) = self._bounds("codebook", [("", number)])
         sealed = self._envelope.seal(codebook.to_bytes(), bound, self.salts([number])[0])
         self.file.run("INSERT OR REPLACE INTO facts VALUES ('codebook', ?)", (sealed,))
         before = self.settings.codebook
@@ -259,12 +263,14 @@ class ClientState(KeyHolder):
 
     # Erasures
 
-    def shred_later(self, numbers: Iterable[int]) -> None:
-        """Note numbers whose salts are to go."""
-        self.file.run_all("INSERT OR REPLACE INTO erasures VALUES (?)", [(each,) for each in numbers])
+    def shred_later(self, numbers: Iterable[int], *, now: bool = False) -> None:
+        """Note numbers whose salts are to go, with the next erasure or (`now`) before anything else is done."""
+        self.file.run_all("INSERT OR REPLACE INTO erasures VALUES (?, ?)", [(each, now) for each in numbers])
 
     def to_shred(self) -> list[int]:
-        """Numbers whose salts are to go and are still there."""
+        """Numbers whose salts are to go now; those that wait go with them."""
+        if not self.file.run("SELECT EXISTS (SELECT 1 FROM erasures WHERE now)")[0][0]:
+            return []
         return [number for (number,) in self.file.run("SELECT number FROM erasures ORDER BY number")]
 
     def shredded(self, numbers: Iterable[int]) -> None:
@@ -273,7 +279,7 @@ class ClientState(KeyHolder):
 
     def _opened(self, kind: str, values: Sequence[tuple[str, int, bytes, bytes | None]]) -> list[bytes]:
         """Open values of the state, each by its name, version and salt; here a bad one is damage."""
-        bounds = [self._bound(kind, name, version) for name, version, _, _ in values]
+        bounds = self._bounds(kind, ((name, version) for name, version, _, _ in values))
         opened = self._envelope.open_all([each[2] for each in values], bounds, [each[3] for each in values])
         whole = [each for each in opened if each is not None]
         if len(whole) < len(opened):

@@ -1,0 +1,150 @@
+"""The client's side of one sealed collection: its state, what is on its way to the store, and what opens records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from sfumato.accounting.keys import KeyHolder
+from sfumato.embedders.base import Embedder
+from sfumato.errors import ArtifactError, InputError
+from sfumato.sealing.contents import (
+    RecordPlace,
+    RecordSealer,
+    SealedRow,
+    counter_content,
+    read_counter,
+    read_text,
+)
+from sfumato.sealing.envelope import OVERHEAD
+from sfumato.sealing.keys import SealingKey
+from sfumato.sealing.outbox import Outbox
+from sfumato.sealing.packing import packed_size, unpack
+from sfumato.sealing.records import RecordStore, travelling
+from sfumato.sealing.shredding import ErasureRecord
+from sfumato.sealing.state import ClientState, Member
+from sfumato.types import Vectors
+
+POSTING, TEXT, COUNTER = "posting", "text", "counter"
+"""Kinds of records."""
+
+
+class SealedClient(KeyHolder):
+    """What reading and writing share; `buffer` records wait for others before they are sent."""
+
+    def __init__(
+        self,
+        state: ClientState,
+        records: RecordStore,
+        key: SealingKey,
+        embedder: Embedder | None,
+        buffer: int = 0,
+    ) -> None:
+        self.state, self.records, self.embedder, self.buffer = state, records, embedder, buffer
+        self.outbox = Outbox(state.file, records)
+        self._key = key
+        self._sealers: dict[int, RecordSealer] = {}
+
+    def sealer(self, epoch: int) -> RecordSealer:
+        """What seals and opens the records of an epoch."""
+        if epoch not in self._sealers:
+            now = self.state.settings
+            self._sealers[epoch] = RecordSealer(
+                self._key, self.state.tenant, now.collection, now.encoder, epoch
+            )
+        return self._sealers[epoch]
+
+    def text_places(self, numbers: Sequence[int]) -> list[RecordPlace]:
+        """Where the texts of rows stand."""
+        ids = self.state.ids()
+        salts = self.state.salts(numbers)
+        return [
+            RecordPlace(ids.text(number), number, salt)
+            for number, salt in zip(numbers, salts, strict=True)
+        ]
+
+    def texts(self, numbers: Sequence[int]) -> list[SealedRow | None]:
+        """The rows with these numbers; None for each that is missing or refused."""
+        places = self.text_places(numbers)
+        found = self.outbox.fetch([each.id for each in places])
+        sealer = self.sealer(self.state.settings.epoch)
+        opened = sealer.open(TEXT, places, [found.get(each.id) for each in places])
+        return [read_text(each) for each in opened]
+
+    def vectors(self, members: Sequence[Member]) -> tuple[Vectors, list[int]]:
+        """`[n, d]` the vectors of rows, each out of its first posting, and the numbers of those that are bad."""
+        settings, ids = self.state.settings, self.state.ids()
+        salts = self.state.salts(each.number for each in members)
+        places = [
+            RecordPlace(ids.posting(*each.places[0]), each.number, salt)
+            for each, salt in zip(members, salts, strict=True)
+        ]
+        found = self.outbox.fetch([each.id for each in places])
+        opened = self.sealer(settings.epoch).open(POSTING, places, [found.get(each.id) for each in places])
+        good = [row for row, each in enumerate(opened) if each is not None]
+        vectors = np.zeros((len(members), settings.dim), np.float32)
+        if good:
+            vectors[good] = unpack([opened[row] or b"" for row in good], settings.dim, settings.precision)
+        return vectors, [members[row].number for row in sorted(set(range(len(members))) - set(good))]
+
+    def posting_bytes(self) -> int:
+        """Bytes of one posting, as the store holds it."""
+        settings = self.state.settings
+        return travelling(OVERHEAD + packed_size(settings.dim, settings.precision))
+
+    def generation_place(self) -> RecordPlace:
+        """Where the store counts this writer's changes."""
+        return RecordPlace(self.state.ids().generation(), 0)
+
+    def generation(self, content: bytes | None) -> int | None:
+        """The number of changes that the store knows of."""
+        place = self.generation_place()
+        return read_counter(self.sealer(0).open(COUNTER, [place], [content])[0])
+
+    def count_change(self) -> None:
+        """Count a change, here and in the store."""
+        number = self.state.settings.generation + 1
+        self.state.change(generation=number)
+        place = self.generation_place()
+        self.outbox.put([(place.id, self.sealer(0).seal(COUNTER, [place], [counter_content(number)])[0])])
+
+    def refuse_stale(self) -> None:
+        """Refuse to write with a state that is older than the store: it would use ids a second time."""
+        place = self.generation_place()
+        stored = self.generation(self.outbox.fetch([place.id]).get(place.id))
+        if stored is not None and stored > self.state.settings.generation:
+            raise InputError(
+                f"The state in `{self.state.file.folder}` is older than the collection, which has had "
+                f"{stored - self.state.settings.generation} more changes. Use the newest copy of the state."
+            )
+
+    def push(self) -> None:
+        """Send what waits, unless it is to wait for more."""
+        if len(self.outbox) > self.buffer:
+            self.outbox.send()
+
+    def catch_up(self) -> ErasureRecord | None:
+        """Finish what an earlier client began: salts to destroy, records to send."""
+        with self.state.file.alone():
+            numbers = self.state.to_shred()
+            record = None
+            if numbers:
+                record = self.state.shredder.shred([str(number) for number in numbers])
+                self.outbox.send()
+                self.records.store.forget()
+                with self.state.file.changing():
+                    self.state.shredded(numbers)
+                self.state.file.scrub()
+            self.push()
+        return record
+
+    def refuse_bad(self, numbers: Iterable[int], doing: str) -> None:
+        """Refuse to go on where rows would be lost."""
+        bad = sorted(numbers)
+        if bad:
+            named = ", ".join(map(str, bad[:5])) + (" and more" if len(bad) > 5 else "")
+            raise ArtifactError(
+                f"{doing} needs every row, and {len(bad)} of them are missing in the store or do not open "
+                f"(numbers {named}). Restore the store, or delete those rows."
+            )
