@@ -22,7 +22,7 @@ from sfumato.sealing.nearest import Centroids, group_count, in_groups
 from sfumato.types import Rows, Vectors
 
 ROWS_A_CELL = 4
-"""Rows that a cell holds on average, unless `cells` says otherwise; larger cells need more records a query."""
+"""Rows that a cell holds on average, unless `cells` says otherwise: larger ones cost more records a query."""
 MOST_TABLES, MOST_CELLS, MOST_DIM = 16, 1 << 24, 1 << 16
 
 OnStep = Callable[[int, int], object]

@@ -1,0 +1,288 @@
+"""How many cells a query must ask for: the fewest that keep what a user wants of exact search, measured.
+
+What is found in the cells asked for is ranked again with exact vectors, so a row of the exact first ten is in
+the answer if and only if one of its cells was asked for. One pass over the queries gives the whole curve.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Set
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import InputError, ParameterError
+from sfumato.evaluation.calibrate import Keep
+from sfumato.metrics.intervals import Resampling, percentile_interval, resampled_sums
+from sfumato.metrics.retrieval import Judgements
+from sfumato.numbers import whole_number
+from sfumato.randomness import generator
+from sfumato.sealing.codebook import Codebook, unit
+from sfumato.sealing.filing import Filed, Place
+from sfumato.types import Floats, Rows, Vectors
+
+MOST_PROBES = 256
+QUERIES = 1000
+"""Queries that are measured with, where none are given."""
+
+_DEPTH = 10
+"""Judged rows are followed down to so many times k: they move up where others are missed."""
+_SCORES = 1 << 24
+_Z = 1.96
+
+
+@dataclass(frozen=True, slots=True)
+class Probed:
+    """What one number of probes keeps, and what it costs."""
+
+    probes: int
+    kept: float
+    """Share of exact search."""
+    low: float
+    """Lower end of its interval."""
+    candidates: float
+    """Records fetched for a query, on average; a row found in two cells counts twice."""
+    most: int
+    """Records fetched for the query that needed most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Oversampling:
+    """The fewest probes that keep what was asked, and the whole curve."""
+
+    metric: str
+    target: float
+    holds: bool
+    """Whether the lower end of the interval reaches the target; else `chosen` is the best there is."""
+    chosen: Probed
+    record_bytes: int
+    queries: int
+    curve: tuple[Probed, ...]
+
+    @property
+    def probes(self) -> int:
+        """Cells to ask for in each table."""
+        return self.chosen.probes
+
+    @property
+    def candidates(self) -> float:
+        """Records a query."""
+        return self.chosen.candidates
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of records a query."""
+        return round(self.chosen.candidates * self.record_bytes)
+
+    @property
+    def says(self) -> str:
+        """One line for a person."""
+        one = self.chosen
+        line = (
+            f"{one.probes} probes fetch {one.candidates:.0f} records a query and keep {one.kept:.4f} of "
+            f"{self.metric} (at least {one.low:.4f}, {self.queries} queries)"
+        )
+        if self.holds:
+            return line + "."
+        enough = queries_needed(self.target)
+        why = f"ask with at least {enough} queries, or for less" if self.queries < enough else "ask for less"
+        return f"{line}: {self.target} is not shown; {why}."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        rows = [
+            {"probes": p.probes, "kept": p.kept, "low": p.low, "candidates": p.candidates, "most": p.most}
+            for p in self.curve
+        ]
+        return {
+            "metric": self.metric, "target": self.target, "holds": self.holds, "probes": self.probes,
+            "kept": self.chosen.kept, "low": self.chosen.low, "candidates": self.candidates,
+            "bytes": self.bytes, "queries": self.queries, "curve": rows,
+        }  # fmt: skip
+
+
+def queries_needed(target: float) -> int:
+    """How many queries, all answered perfectly, show that `target` is kept (Wilson's lower end)."""
+    return int(np.ceil(_Z * _Z * target / (1 - target))) if target < 1 else 1 << 62
+
+
+def own_queries(
+    rows: Filed, count: int = QUERIES, rng: np.random.Generator | None = None
+) -> tuple[Vectors, Rows]:
+    """Queries from the collection itself: a sentence of a row, or its own vector, and their rows."""
+    chosen = generator() if rng is None else rng
+    picked = chosen.choice(rows.count, min(count, rows.count), replace=False)
+    order = np.argsort(rows.rows, kind="stable")
+    ends = np.searchsorted(rows.rows[order], [picked, picked + 1])
+    # The first vector of a row is its own, which stands for the row only where there is no other.
+    firsts = np.minimum(ends[0] + 1, ends[1] - 1)
+    places = chosen.integers(firsts, ends[1])
+    return rows.vectors[order[places]], np.asarray(picked, np.intp)
+
+
+def fewest(
+    vectors: Any,
+    places: Sequence[Set[Place]],
+    codebook: Codebook,
+    queries: Any,
+    keep: str = "recall@10=0.99",
+    *,
+    own: Rows | None = None,
+    relevant: Judgements | None = None,
+    record_bytes: int = 512,
+    most_probes: int = MOST_PROBES,
+) -> Oversampling:
+    """The fewest probes a table that keep a share of exact search, with the lower end of the interval.
+
+    Args:
+        vectors: `[n, d]` the rows' own vectors, by which candidates are ranked.
+        places: the cells each row is filed under.
+        codebook: the cells themselves.
+        queries: `[q, d]` vectors of queries.
+        keep: such as recall@10=0.99 or ndcg@10=0.995.
+        own: for each query the row it was taken from, which is not counted as found; -1 for none.
+        relevant: gains by row of each query; the first k of exact search if None.
+        record_bytes: what one record costs.
+        most_probes: where the search ends.
+    """
+    wish = Keep.parse(keep)
+    if wish.metric == "cosine":
+        raise ParameterError("`keep` must ask for recall or ndcg of a search. Found cosine.")
+    kind, k = wish.metric.partition("@")[0], int(wish.metric.partition("@")[2])
+    stored, asked = unit(vectors), unit(queries, dim=codebook.dim)
+    _check(stored, places, asked, own, relevant)
+    most_probes = min(whole_number(most_probes, "most_probes", 1, 1 << 20), max(codebook.cells))
+    ranked = exact(asked, stored, k * (1 if relevant is None else _DEPTH), own)
+    gains, ideal = _gains(ranked, relevant, k, kind)
+    found_at, fetched = reached(ranked, places, codebook.route(asked, most_probes), codebook.cells)
+    steps = _steps(most_probes)
+    values = np.stack([_answered(gains, found_at <= probes, k, kind) for probes in steps], axis=1)
+    clean = _answered(gains, np.ones_like(found_at, np.bool_), k, kind)
+    used = ideal > 0
+    if not clean[used].any():
+        raise InputError("Exact search must find something for a query. Found nothing for any.")
+    values, clean = values[used] / ideal[used, None], clean[used] / ideal[used]
+    lows = _lows(values, clean)
+    curve = tuple(
+        Probed(
+            probes,
+            float(value.sum() / clean.sum()),
+            1.0 if probes >= max(codebook.cells) else low,
+            float(fetched[:, probes - 1].mean()),
+            int(fetched[:, probes - 1].max()),
+        )
+        for probes, value, low in zip(steps, values.T, lows, strict=True)
+    )
+    good = [each for each in curve if each.low >= wish.target]
+    chosen = good[0] if good else curve[-1]
+    return Oversampling(wish.metric, wish.target, bool(good), chosen, record_bytes, len(values), curve)
+
+
+def exact(asked: Vectors, stored: Vectors, count: int, own: Rows | None = None) -> Rows:
+    """`[q, count]` the rows nearest to each query by cosine, the nearest first, without its own row."""
+    count = min(count, len(stored) - (own is not None))
+    out = np.empty((len(asked), max(0, count)), np.intp)
+    if count < 1:
+        return out
+    step = max(1, _SCORES // len(stored))
+    for first in range(0, len(asked), step):
+        part = slice(first, min(first + step, len(asked)))
+        cosines = asked[part] @ stored.T
+        if own is not None:
+            here = np.flatnonzero(own[part] >= 0)
+            cosines[here, own[part][here]] = -np.inf
+        near = np.argpartition(-cosines, count - 1, axis=1)[:, :count]
+        order = np.argsort(-np.take_along_axis(cosines, near, axis=1), axis=1)
+        out[part] = np.take_along_axis(near, order, axis=1)
+    return out
+
+
+def reached(
+    ranked: Rows, places: Sequence[Set[Place]], routed: Rows, cells: Sequence[int]
+) -> tuple[Rows, Rows]:
+    """`[q, r]` the probes that reach each ranked row, one more than there are if none; `[q, p]` records.
+
+    `routed` is `[q, tables, p]`; records are those fetched with so many probes, over all tables.
+    """
+    tables, probes = routed.shape[1:]
+    # Numbers of cells after the last hold nothing, so every table has room for them.
+    first = np.cumsum([0, *(count + probes for count in cells)])
+    counts = np.array([len(each) for each in places])
+    flat = np.fromiter(
+        (first[table] + cell for each in places for table, cell in each), np.intp, int(counts.sum())
+    )
+    begins = np.cumsum(counts) - counts
+    sizes = np.bincount(flat, minlength=int(first[-1]))
+    asked = routed + first[:tables, None]
+    fetched = np.cumsum(sizes[asked].sum(axis=1), axis=1)
+    found_at = np.full(ranked.shape, probes + 1, np.intp)
+    when = np.full(int(first[-1]), probes + 1, np.intp)
+    turn = np.broadcast_to(np.arange(1, probes + 1), (tables, probes))
+    for query, rows in enumerate(ranked):
+        when[asked[query]] = turn
+        for number, row in enumerate(rows):
+            found_at[query, number] = when[flat[begins[row] : begins[row] + counts[row]]].min()
+        when[asked[query]] = probes + 1
+    return found_at, fetched
+
+
+def _check(
+    stored: Vectors, places: Sequence[Any], asked: Vectors, own: Any, relevant: Judgements | None
+) -> None:
+    for name, given, wanted in (
+        ("places", places, len(stored)),
+        ("own", own, len(asked)),
+        ("relevant", relevant, len(asked)),
+    ):
+        if given is not None and len(given) != wanted:
+            raise InputError(f"`{name}` must have {wanted} entries. Found {len(given)}.")
+    if not len(asked) or len(stored) < 1 + (own is not None):
+        raise InputError(f"A measurement needs rows and queries. Found {len(stored)} and {len(asked)}.")
+    if not all(places):
+        raise InputError(
+            f"Every row must be filed under a cell. Found none for row {[*map(bool, places)].index(False)}."
+        )
+
+
+def _gains(ranked: Rows, relevant: Judgements | None, k: int, kind: str) -> tuple[Floats, Floats]:
+    """`[q, r]` what each ranked row is worth, and `[q]` what a perfect answer is."""
+    discounts = 1 / np.log2(np.arange(2, k + 2))
+    if relevant is None:
+        gains = np.ones(ranked.shape)
+        ideal = discounts[: ranked.shape[1]].sum() if kind == "ndcg" else float(ranked.shape[1])
+        return gains, np.full(len(ranked), ideal)
+    judged = [{row: gain for row, gain in each.items() if gain > 0} for each in relevant]
+    gains = np.array(
+        [[each.get(row, 0.0) for row in rows] for each, rows in zip(judged, ranked.tolist(), strict=True)]
+    ).reshape(ranked.shape)
+    if kind == "recall":
+        return (gains > 0).astype(np.float64), np.array([float(len(each)) for each in judged])
+    best = [sorted(each.values(), reverse=True)[:k] for each in judged]
+    return gains, np.array([float(np.dot(each, discounts[: len(each)])) for each in best])
+
+
+def _answered(gains: Floats, present: NDArray[np.bool_], k: int, kind: str) -> Floats:
+    """`[q]` what the first k of those that are present are worth."""
+    rank = np.cumsum(present, axis=1)
+    shown = present & (rank <= k)
+    worth = gains if kind == "recall" else gains / np.log2(rank + 1.0, where=shown, out=np.ones(gains.shape))
+    return np.where(shown, worth, 0.0).sum(axis=1)
+
+
+def _lows(values: Floats, clean: Floats) -> list[float]:
+    """Lower ends by a bootstrap over queries, never above what so many perfect answers would show."""
+    sums = resampled_sums(np.column_stack([values, clean]), Resampling())
+    most = len(values) / (len(values) + _Z * _Z)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ends = [percentile_interval(column / sums[:, -1]) for column in sums[:, :-1].T]
+    return [0.0 if end is None else min(end[0], most) for end in ends]
+
+
+def _steps(most: int) -> list[int]:
+    """All small numbers of probes, then steps of about a tenth, up to `most`."""
+    out = [1]
+    while out[-1] < most:
+        out.append(min(most, max(out[-1] + 1, round(1.1 * out[-1]))))
+    return out
