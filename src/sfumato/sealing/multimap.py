@@ -1,4 +1,4 @@
-"""The encrypted multimap: each row in each of its cells is a record of its own, at an address that repeats nowhere.
+"""The encrypted multimap: each row in each of its cells is a record of its own, at an address used once.
 
 The address of a posting is a pseudo-random function of epoch, table, cell, writer and slot (Cash et al., NDSS
 2014), so at rest no two records share anything. A slot is used once: what was deleted leaves a gap, what is
@@ -107,7 +107,7 @@ class PostingList:
 
 
 def _prf(key: bytes, *numbers: int) -> bytes:
-    """HMAC-SHA256 of numbers of a fixed width, as many as the key is used with, so that none runs into another."""
+    """HMAC-SHA256 of numbers of a fixed width, so that no two lists of them give the same bytes."""
     return hmac.digest(key, struct.pack(f"<{len(numbers)}Q", *numbers), "sha256")
 
 

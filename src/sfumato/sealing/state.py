@@ -1,8 +1,9 @@
 """What the client of a sealed collection keeps: which rows stand where, and the cells they are filed under.
 
-Every value is sealed with a subkey; names are pseudo-random functions of what they name. What is said of a row,
-and the codebook, is sealed under a salt of the shredder besides, so that it goes when the salt does. Whoever
-takes the folder without the key learns how many rows and cells there are, and the size class of each value.
+Every value is sealed with a subkey; names are pseudo-random functions of what they name. What is said of a
+row, and the codebook, is sealed under a salt of the shredder besides, so that it goes when the salt does.
+Whoever takes the folder without the key learns how many rows and cells there are, in which order rows came,
+and the size class of each value.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ from typing import Any
 
 from sfumato.accounting.keys import KeyHolder
 from sfumato.errors import ArtifactError, InputError
+from sfumato.sealing.client.database import StateFile
 from sfumato.sealing.codebook import Codebook
-from sfumato.sealing.database import StateFile
 from sfumato.sealing.envelope import Bound, Envelope
 from sfumato.sealing.keys import SealingKey
-from sfumato.sealing.multimap import PostingPlace, PostingList, RecordIds
+from sfumato.sealing.multimap import PostingList, PostingPlace, RecordIds
 from sfumato.sealing.packing import Precision
 from sfumato.sealing.padding import padded, unpadded
 from sfumato.sealing.shredding import Shredder
@@ -264,7 +265,7 @@ class ClientState(KeyHolder):
     # Erasures
 
     def shred_later(self, numbers: Iterable[int], *, now: bool = False) -> None:
-        """Note numbers whose salts are to go, with the next erasure or (`now`) before anything else is done."""
+        """Note numbers whose salts are to go, with the next erasure or (`now`) before all else."""
         self.file.run_all("INSERT OR REPLACE INTO erasures VALUES (?, ?)", [(each, now) for each in numbers])
 
     def to_shred(self) -> list[int]:

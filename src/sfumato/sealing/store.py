@@ -1,7 +1,7 @@
-"""A sealed collection in a store that is not trusted: it is searched as well as before, and the store reads nothing.
+"""A sealed collection in a store that is not trusted: it finds as well as before, and can read nothing.
 
-What the store holds are records of a few sizes under ids that repeat nowhere. What finds them is the client's:
-a key, and a folder of state (sealed as well) without which no record can be opened or found again.
+What the store holds are records of a few sizes under ids that repeat nowhere. What finds them is the
+client's: a key, and a folder of state, sealed as well, without which no record is found or opened again.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from sfumato.embedders.texts import checked_texts
 from sfumato.errors import InputError, ParameterError
 from sfumato.files import PathLike
 from sfumato.numbers import whole_number
-from sfumato.sealing.cells import FEW_ROWS, Learning, relearn, without_trace
-from sfumato.sealing.client import SealedClient
-from sfumato.sealing.contents import SealedResult, SealedRow
-from sfumato.sealing.database import StateFile
+from sfumato.sealing.client.cells import FEW_ROWS, Learning, relearn, without_trace
+from sfumato.sealing.client.contents import SealedResult, SealedRow
+from sfumato.sealing.client.database import StateFile
+from sfumato.sealing.client.searching import RowSearch
+from sfumato.sealing.client.session import SealedClient
+from sfumato.sealing.client.writing import NewRows, OnRows, insert, marks_of, require_all, withdraw
 from sfumato.sealing.filing import MOST_UNITS
 from sfumato.sealing.keys import SealingKey
 from sfumato.sealing.measuring import Oversampling
 from sfumato.sealing.packing import Precision
 from sfumato.sealing.records import RecordStore
-from sfumato.sealing.searching import RowSearch
 from sfumato.sealing.shredding import ErasureRecord, Shredder
 from sfumato.sealing.state import ClientState, SealedSettings
-from sfumato.sealing.writing import NewRows, OnRows, insert, marks_of, require_all, withdraw
 from sfumato.stores.base import Store
 from sfumato.stores.rows import Where, checked_ids, checked_metadata, checked_vectors, checked_where
 from sfumato.types import Vectors
@@ -84,7 +84,9 @@ class SealedStore:
         if handle not in get_args(Handle):
             raise ParameterError(f"`handle` must be one of {get_args(Handle)}. Found {handle!r:.40}.")
         if precision not in get_args(Precision):
-            raise ParameterError(f"`precision` must be one of {get_args(Precision)}. Found {precision!r:.40}.")
+            raise ParameterError(
+                f"`precision` must be one of {get_args(Precision)}. Found {precision!r:.40}."
+            )
         asked = None if probes == "auto" else whole_number(probes, "probes", 1, 4096)
         self._learning = Learning(
             whole_number(tables, "tables", 1, 16), asked, keep, whole_number(units, "units", 0, 1024)
@@ -94,7 +96,9 @@ class SealedStore:
         """How many candidates keep what was asked, where this client learned the cells."""
         self._key = key if isinstance(key, SealingKey) else SealingKey.load(key)
         encoder = load_embedder(embedder) if isinstance(embedder, str | os.PathLike) else embedder
-        self._client = self._open(Path(folder), encoder, precision, whole_number(buffer, "buffer", 0, 10**6), create)
+        self._client = self._open(
+            Path(folder), encoder, precision, whole_number(buffer, "buffer", 0, 10**6), create
+        )
         self._search = RowSearch(self._client)
         self._client.catch_up()
 
@@ -285,9 +289,7 @@ class SealedStore:
     def search(self, texts: str, k: int = 10, where: Where | None = None) -> SealedResult: ...
 
     @overload
-    def search(
-        self, texts: Sequence[str], k: int = 10, where: Where | None = None
-    ) -> list[SealedResult]: ...
+    def search(self, texts: Sequence[str], k: int = 10, where: Where | None = None) -> list[SealedResult]: ...
 
     @overload
     def search(

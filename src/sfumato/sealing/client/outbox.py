@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from sfumato.sealing.database import StateFile
+from sfumato.sealing.client.database import StateFile
 from sfumato.sealing.records import RecordStore
 
 _AT_ONCE = 2000

@@ -1,4 +1,4 @@
-"""What stands in the records of a sealed collection, and what comes out of it: postings, texts, one counter."""
+"""What stands in the records of a sealed collection and what comes out of it: postings, texts, a counter."""
 
 from __future__ import annotations
 
@@ -86,9 +86,7 @@ class RecordSealer(KeyHolder):
         return self._envelope.open_all(there, self._bounds(kind, places), [each.salt for each in places])
 
     def _bounds(self, kind: str, places: Sequence[RecordPlace]) -> list[Bound]:
-        return [
-            Bound(record_id=each.id, version=each.number, kind=kind, **self._shared) for each in places
-        ]
+        return [Bound(record_id=each.id, version=each.number, kind=kind, **self._shared) for each in places]
 
 
 def text_content(row: SealedRow, at: int) -> bytes:

@@ -13,9 +13,9 @@ from itertools import islice
 
 import numpy as np
 
-from sfumato.sealing.client import POSTING, TEXT, SealedClient
+from sfumato.sealing.client.contents import RecordPlace, SealedHit, SealedResult, SealedRow, read_text
+from sfumato.sealing.client.session import POSTING, TEXT, SealedClient
 from sfumato.sealing.codebook import Codebook, unit
-from sfumato.sealing.contents import RecordPlace, SealedHit, SealedResult, SealedRow, read_text
 from sfumato.sealing.packing import unpack
 from sfumato.sealing.records import travelling
 from sfumato.sealing.state import SealedSettings
@@ -78,7 +78,7 @@ class RowSearch:
     def _places(
         self, codebook: Codebook, settings: SealedSettings, vector: Vectors
     ) -> tuple[list[RecordPlace], bool]:
-        """Where the postings of the nearest cells stand, in the order of ids; and whether some were cut off."""
+        """Where the postings of the nearest cells stand, in the order of ids; and if some are cut off."""
         state, ids = self._client.state, self._client.state.ids(settings)
         routed = codebook.route(vector[None], settings.probes)[0]
         # The nearest cells of every table first, so that what is cut off is furthest away.

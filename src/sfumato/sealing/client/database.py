@@ -66,12 +66,13 @@ class StateFile:
             if not self._db.execute("PRAGMA application_id").fetchone()[0]:
                 if self._db.execute("SELECT COUNT(*) FROM sqlite_schema").fetchone()[0]:
                     raise ArtifactError(
-                        f"`{self.folder}` is refused: its {FILE} is not a sealed store's. Give another folder."
+                        f"`{self.folder}` is refused: its {FILE} is of another kind. Give another."
                     )
                 self._db.execute("PRAGMA journal_mode = WAL")
                 self._db.executescript("BEGIN IMMEDIATE;" + _SCHEMA + "COMMIT;")
             found = tuple(
-                self._db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
+                self._db.execute(f"PRAGMA {name}").fetchone()[0]
+                for name in ("application_id", "user_version")
             )
         if found != (_APPLICATION, _VERSION):
             raise ArtifactError(

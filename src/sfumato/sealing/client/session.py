@@ -1,4 +1,4 @@
-"""The client's side of one sealed collection: its state, what is on its way to the store, and what opens records."""
+"""What reading and writing a sealed collection share: state, records on their way, what opens them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from sfumato.accounting.keys import KeyHolder
 from sfumato.embedders.base import Embedder
 from sfumato.errors import ArtifactError, InputError
-from sfumato.sealing.contents import (
+from sfumato.sealing.client.contents import (
     RecordPlace,
     RecordSealer,
     SealedRow,
@@ -17,9 +17,9 @@ from sfumato.sealing.contents import (
     read_counter,
     read_text,
 )
+from sfumato.sealing.client.outbox import Outbox
 from sfumato.sealing.envelope import OVERHEAD
 from sfumato.sealing.keys import SealingKey
-from sfumato.sealing.outbox import Outbox
 from sfumato.sealing.packing import packed_size, unpack
 from sfumato.sealing.records import RecordStore, travelling
 from sfumato.sealing.shredding import ErasureRecord
@@ -60,8 +60,7 @@ class SealedClient(KeyHolder):
         ids = self.state.ids()
         salts = self.state.salts(numbers)
         return [
-            RecordPlace(ids.text(number), number, salt)
-            for number, salt in zip(numbers, salts, strict=True)
+            RecordPlace(ids.text(number), number, salt) for number, salt in zip(numbers, salts, strict=True)
         ]
 
     def texts(self, numbers: Sequence[int]) -> list[SealedRow | None]:
@@ -73,7 +72,7 @@ class SealedClient(KeyHolder):
         return [read_text(each) for each in opened]
 
     def vectors(self, members: Sequence[Member]) -> tuple[Vectors, list[int]]:
-        """`[n, d]` the vectors of rows, each out of its first posting, and the numbers of those that are bad."""
+        """`[n, d]` the vectors of rows, each out of its first posting, and the numbers of bad ones."""
         settings, ids = self.state.settings, self.state.ids()
         salts = self.state.salts(each.number for each in members)
         places = [

@@ -1,7 +1,7 @@
 """Cells of a sealed collection: learned on its first rows, anew when it has grown, and without those erased.
 
-Learning anew is a new epoch: every record gets another id and is sealed again, and all are written in the order
-of their ids, so that no record can be followed from one epoch to the next.
+Learning anew is a new epoch: every record gets another id and is sealed again, and all are written in the
+order of their ids, so that no record can be followed from one epoch to the next.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato.randomness import generator
-from sfumato.sealing.client import SealedClient
+from sfumato.sealing.client.contents import SealedRow
+from sfumato.sealing.client.session import SealedClient
+from sfumato.sealing.client.writing import NewRows, file_rows, record_ids
 from sfumato.sealing.codebook import Codebook, unit
-from sfumato.sealing.contents import SealedRow
 from sfumato.sealing.filing import MOST_UNITS, Filed, filed
 from sfumato.sealing.measuring import Oversampling, fewest, own_queries
 from sfumato.sealing.state import CellKey, Member
-from sfumato.sealing.writing import NewRows, file_rows, record_ids
 from sfumato.types import Vectors
 
 FEW_ROWS = 64
@@ -72,9 +72,7 @@ class Learning:
         if self.probes is not None:
             return LearnedCells(codebook, places, self.probes)
         queries, taken_from = own_queries(rows)
-        found = fewest(
-            own, places, codebook, queries, self.keep, own=taken_from, record_bytes=record_bytes
-        )
+        found = fewest(own, places, codebook, queries, self.keep, own=taken_from, record_bytes=record_bytes)
         return LearnedCells(codebook, places, found.probes, found)
 
 
@@ -143,7 +141,9 @@ def without_trace(client: SealedClient, gone: Sequence[Member], learning: Learni
     vectors, bad = client.vectors(members)
     rows = client.texts([each.number for each in members])
     good = [at for at, row in enumerate(rows) if row is not None and members[at].number not in bad]
-    by = learning.filed(client, [row.text for row in rows if row is not None], vectors[good]) if good else None
+    by = (
+        learning.filed(client, [row.text for row in rows if row is not None], vectors[good]) if good else None
+    )
     state.save_codebook(_replaced(codebook, cells, by))
 
 
