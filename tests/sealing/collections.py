@@ -48,9 +48,9 @@ def sealed(folder: Path, store=None, **options) -> SealedStore:
     return SealedStore(Memory() if store is None else store, folder=folder / "state", **options)
 
 
-def brute_force(texts, query, k):
-    """The rows nearest to a text, by the encoder's own vectors."""
-    return np.argsort(-(ENCODER.embed(texts) @ ENCODER.embed([query])[0]), kind="stable")[:k].tolist()
+def brute_force(texts, queries, k):
+    """The rows nearest to each query, by the encoder's own vectors."""
+    return np.argsort(-(ENCODER.embed(queries) @ ENCODER.embed(texts).T), axis=1, kind="stable")[:, :k]
 
 
 def contents(store) -> dict[str, str]:

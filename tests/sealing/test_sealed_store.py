@@ -55,8 +55,8 @@ def test_a_search_keeps_what_was_asked_of_clean_search(full):
     queries = notes(150, seed=5)
     results = full.search(queries, 10)
     kept = [
-        len({IDS[row] for row in brute_force(TEXTS, query, 10)} & {hit.id for hit in result.hits})
-        for query, result in zip(queries, results, strict=True)
+        len({IDS[row] for row in rows} & {hit.id for hit in result.hits})
+        for rows, result in zip(brute_force(TEXTS, queries, 10), results, strict=True)
     ]
     assert sum(kept) >= 0.97 * 1500
     assert full.measured is not None and full.measured.holds and full.measured.target == 0.99
@@ -234,7 +234,10 @@ def test_cells_are_learned_anew_as_the_collection_grows(tmp_path):
             store.add(IDS[start : start + 60], TEXTS[start : start + 60])
             epochs.append(store.settings.epoch)
         assert epochs[0] == 0 and epochs[-1] == 1 and store.settings.learned == 240
-        assert all(store.search(text, 1).hits[0].id == name for text, name in zip(TEXTS[::40], IDS[::40], strict=True))
+        assert all(
+            store.search(text, 1).hits[0].id == name
+            for text, name in zip(TEXTS[::40], IDS[::40], strict=True)
+        )
 
 
 def test_relearning_moves_every_record(tmp_path):
@@ -304,9 +307,7 @@ def test_rows_that_the_state_does_not_know_are_refused(tmp_path):
     with pytest.raises(InputError, match="has to be empty"):
         sealed(tmp_path, store)
     with pytest.raises(InputError, match="There is no state"):
-        sealed(tmp_path, Memory(), folder=None) if False else SealedStore(
-            Memory(), key=key_in(tmp_path), folder=tmp_path / "nowhere", create=False
-        )
+        SealedStore(Memory(), key=key_in(tmp_path), folder=tmp_path / "nowhere", create=False)
     assert not (tmp_path / "nowhere").exists()
 
 

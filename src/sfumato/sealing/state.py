@@ -13,6 +13,7 @@ import json
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from sfumato.accounting.keys import KeyHolder
@@ -75,12 +76,17 @@ class Member:
 class ClientState(KeyHolder):
     """The state of one collection; changes belong into `file.changing()`."""
 
-    def __init__(self, file: StateFile, key: SealingKey, shredder: Shredder, tenant: str) -> None:
-        self.file, self.shredder, self.tenant, self._key = file, shredder, tenant, key
+    def __init__(self, file: StateFile, key: SealingKey, tenant: str) -> None:
+        self.file, self.tenant, self._key = file, tenant, key
         self._envelope = Envelope(key.derive("state", tenant))
         self._cached: tuple[Any, SealedSettings | None] | None = None
         self._names: tuple[str, bytes] | None = None
         self._codebook: tuple[int, Codebook] | None = None
+
+    @cached_property
+    def shredder(self) -> Shredder:
+        """Where the salts of rows are."""
+        return Shredder.open(self.file.folder, self._key, self.tenant)
 
     @property
     def settings(self) -> SealedSettings:
@@ -131,9 +137,13 @@ class ClientState(KeyHolder):
         now = settings or self.settings
         return RecordIds(self._key, self.tenant, now.collection, epoch=now.epoch, lane=now.lane)
 
-    def salts(self, numbers: Iterable[int]) -> list[bytes]:
-        """The salts of rows; without them nothing of a row opens."""
+    def new_salts(self, numbers: Iterable[int]) -> list[bytes]:
+        """The salts to seal rows with, on disk before they are used."""
         return self.shredder.salts([str(number) for number in numbers])
+
+    def salts(self, numbers: Iterable[int]) -> list[bytes | None]:
+        """The salts of rows; without them nothing of a row opens. None where a row was erased."""
+        return self.shredder.find([str(number) for number in numbers])
 
     def _bounds(
         self, kind: str, names: Iterable[tuple[str, int]], collection: str | None = None
@@ -212,7 +222,7 @@ class ClientState(KeyHolder):
             padded(json.dumps([each.id, each.mark, each.places]).encode().ljust(_LEAST)) for each in members
         ]
         bounds = self._bounds("row", ((str(each.number), each.number) for each in members))
-        sealed = self._envelope.seal_all(plains, bounds, self.salts(each.number for each in members))
+        sealed = self._envelope.seal_all(plains, bounds, self.new_salts(each.number for each in members))
         numbers, names = [each.number for each in members], self._hidden(each.id for each in members)
         values = list(zip(numbers, names, sealed, strict=True))
         self.file.run_all("INSERT OR REPLACE INTO members VALUES (?, ?, ?)", values)
@@ -255,7 +265,7 @@ class ClientState(KeyHolder):
         """Write the cells under a salt of their own; the one before goes at the next erasure."""
         (number,) = self.numbers(1)
         (bound,) = self._bounds("codebook", [("", number)])
-        sealed = self._envelope.seal(codebook.to_bytes(), bound, self.salts([number])[0])
+        sealed = self._envelope.seal(codebook.to_bytes(), bound, self.new_salts([number])[0])
         self.file.run("INSERT OR REPLACE INTO facts VALUES ('codebook', ?)", (sealed,))
         before = self.settings.codebook
         if before:

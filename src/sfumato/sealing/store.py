@@ -21,7 +21,7 @@ from sfumato.errors import InputError, ParameterError
 from sfumato.files import PathLike
 from sfumato.numbers import whole_number
 from sfumato.sealing.client.cells import FEW_ROWS, Learning, relearn, without_trace
-from sfumato.sealing.client.contents import SealedResult, SealedRow
+from sfumato.sealing.client.contents import SealedResult, SealedRow, refuse_large
 from sfumato.sealing.client.database import StateFile
 from sfumato.sealing.client.searching import RowSearch
 from sfumato.sealing.client.session import SealedClient
@@ -31,7 +31,7 @@ from sfumato.sealing.keys import SealingKey
 from sfumato.sealing.measuring import Oversampling
 from sfumato.sealing.packing import Precision
 from sfumato.sealing.records import RecordStore
-from sfumato.sealing.shredding import ErasureRecord, Shredder
+from sfumato.sealing.shredding import ErasureRecord
 from sfumato.sealing.state import ClientState, SealedSettings
 from sfumato.stores.base import Store
 from sfumato.stores.rows import Where, checked_ids, checked_metadata, checked_vectors, checked_where
@@ -112,7 +112,7 @@ class SealedStore:
             )
         file = StateFile(folder)
         try:
-            state = ClientState(file, self._key, Shredder.open(folder, self._key), self.tenant)
+            state = ClientState(file, self._key, self.tenant)
             records = RecordStore(self.store)
             with file.changing():
                 found = state.found()
@@ -213,7 +213,9 @@ class SealedStore:
             array = checked_vectors(vectors, self._client.state.settings.dim or None)
             if len(array) != len(names):
                 raise InputError(f"There must be one vector an id. Found {len(array)} for {len(names)} ids.")
-        return [SealedRow(*each) for each in zip(names, given, fields, strict=True)], array
+        rows = [SealedRow(*each) for each in zip(names, given, fields, strict=True)]
+        refuse_large(rows)
+        return rows, array
 
     def _embed(self, texts: list[str]) -> Vectors:
         if self._client.embedder is None:

@@ -89,15 +89,24 @@ class RecordSealer(KeyHolder):
         return [Bound(record_id=each.id, version=each.number, kind=kind, **self._shared) for each in places]
 
 
-def text_content(row: SealedRow, at: int) -> bytes:
-    """A row's id, text and metadata as they are sealed; `at` names it where it is too large."""
-    plain = json.dumps([row.id, row.text, row.metadata], ensure_ascii=False, allow_nan=False).encode()
-    if len(plain) > LARGEST_ROW:
-        raise InputError(
-            f"Row {at} has {len(plain)} bytes of id, text and metadata. At most {LARGEST_ROW} are sealed as "
-            "one row: cut it into parts."
-        )
-    return padded(plain)
+def refuse_large(rows: Sequence[SealedRow]) -> None:
+    """Refuse rows that are too large to be sealed as one, before anything is done with their texts."""
+    for at, row in enumerate(rows):
+        size = len(_written(row))
+        if size > LARGEST_ROW:
+            raise InputError(
+                f"Row {at} has {size} bytes of id, text and metadata. At most {LARGEST_ROW} are sealed as "
+                "one row: cut it into parts."
+            )
+
+
+def text_content(row: SealedRow) -> bytes:
+    """A row's id, text and metadata as they are sealed."""
+    return padded(_written(row))
+
+
+def _written(row: SealedRow) -> bytes:
+    return json.dumps([row.id, row.text, row.metadata], ensure_ascii=False, allow_nan=False).encode()
 
 
 def read_text(content: bytes | None) -> SealedRow | None:

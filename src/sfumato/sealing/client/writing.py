@@ -59,16 +59,16 @@ def insert(client: SealedClient, new: NewRows, on_rows: OnRows | None = None) ->
     for start in range(0, len(new.rows), _AT_ONCE):
         part = new.part(start, start + _AT_ONCE)
         numbers = client.state.numbers(len(part.rows))
-        file_rows(client, part, list(numbers), first=start)
+        file_rows(client, part, list(numbers))
         if on_rows is not None:
             on_rows(len(part.rows))
     client.state.change(rows=client.state.settings.rows + len(new.rows))
 
 
-def file_rows(client: SealedClient, new: NewRows, numbers: list[int], *, first: int = 0) -> None:
+def file_rows(client: SealedClient, new: NewRows, numbers: list[int]) -> None:
     """Seal rows under numbers that are theirs, and put them into their cells; inside a transaction."""
     state, settings = client.state, client.state.settings
-    ids, sealer, salts = state.ids(), client.sealer(settings.epoch), state.salts(numbers)
+    ids, sealer, salts = state.ids(), client.sealer(settings.epoch), state.new_salts(numbers)
     lists = state.lists({place for places in new.places for place in places})
     packed = pack(new.vectors, settings.precision)
     postings: list[RecordPlace] = []
@@ -83,7 +83,7 @@ def file_rows(client: SealedClient, new: NewRows, numbers: list[int], *, first: 
             plains.append(packed[row])
         members.append(Member(number, new.rows[row].id, new.marks[row], tuple(taken)))
     texts = client.text_places(numbers)
-    contents = [text_content(row, first + at) for at, row in enumerate(new.rows)]
+    contents = [text_content(row) for row in new.rows]
     client.outbox.put(
         zip([each.id for each in postings], sealer.seal(POSTING, postings, plains), strict=True)
     )
