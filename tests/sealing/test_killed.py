@@ -1,4 +1,4 @@
-"""Killed at any step, a change is there whole or not at all, the next client finishes it, and no record is left over."""
+"""Killed at any step, a change is there whole or not at all, and no record is left over."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def crash(*arguments):
 
 
 def whole(store, rows):
-    """The collection holds exactly these rows, finds them, and the store holds their records and no others."""
+    """The collection holds exactly these rows and finds them; the store holds their records alone."""
     assert len(store) == len(rows) and store.waiting == 0
     assert {row.id: row.text for part in store.iterate(50) for row in part} == rows
     for name, text in [*rows.items()][::17]:

@@ -280,16 +280,19 @@ def test_erasing_takes_along_what_was_replaced_before(tmp_path):
         assert store._client.state.salts([old]) == [None] and record.count >= 2
 
 
+def in_turn(lock, act):
+    def turn(*given):
+        with lock:
+            return act(*given)
+
+    return turn
+
+
 def test_many_threads_and_clients_write_and_search_at_once(tmp_path):
     rows, failures = Memory(), []
     lock = threading.Lock()
     for name in ("_add", "_get", "_delete"):  # the store in memory is not for several threads
-
-        def turn(*given, act=getattr(rows, name)):
-            with lock:
-                return act(*given)
-
-        setattr(rows, name, turn)
+        setattr(rows, name, in_turn(lock, getattr(rows, name)))
     clients = [sealed(tmp_path, rows) for _ in range(2)]
     clients[0].add(IDS[:10], TEXTS[:10], FIELDS[:10])
 

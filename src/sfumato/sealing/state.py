@@ -42,8 +42,15 @@ class SealedSettings:
     collection: str
     """A random name that every record is bound to."""
     encoder: str
+    """The exact model that made the vectors; empty where vectors are given."""
+    encoder_name: str
+    """What it is loaded by."""
     precision: Precision
     tables: int
+    asked_probes: int
+    """How many probes the user asked for; 0 for as many as it takes."""
+    keep: str
+    units: int
     dim: int = 0
     """0 while there is no row."""
     probes: int = 0

@@ -18,14 +18,16 @@ import numpy as np
 from sfumato.embedders import Embedder, load_embedder
 from sfumato.embedders.texts import checked_texts
 from sfumato.errors import InputError, ParameterError
+from sfumato.evaluation.calibrate import Keep
 from sfumato.files import PathLike
 from sfumato.numbers import whole_number
 from sfumato.sealing.client.cells import FEW_ROWS, Learning, relearn, without_trace
 from sfumato.sealing.client.contents import SealedResult, SealedRow, refuse_large
-from sfumato.sealing.client.database import StateFile
+from sfumato.sealing.client.database import StateFile, is_begun
 from sfumato.sealing.client.searching import RowSearch
-from sfumato.sealing.client.session import SealedClient
+from sfumato.sealing.client.session import SealedClient, require_encoder
 from sfumato.sealing.client.writing import NewRows, OnRows, insert, marks_of, require_all, withdraw
+from sfumato.sealing.codebook import MOST_TABLES
 from sfumato.sealing.filing import MOST_UNITS
 from sfumato.sealing.keys import SealingKey
 from sfumato.sealing.measuring import Oversampling
@@ -40,8 +42,7 @@ from sfumato.types import Vectors
 Handle = Literal["multimap"]
 GROWTH = 4.0
 """Cells are learned anew when there are so many times as many rows as they were learned on."""
-_MOST_HITS = 1000
-_NO_ENCODER = "none"
+_MOST_HITS, _MOST_PROBES = 1000, 4096
 
 
 class SealedStore:
@@ -52,9 +53,11 @@ class SealedStore:
         key: the key, or the file it is in.
         folder: where the client's state is, or is made; sealed, and as needful as the key.
         handle: how the store finds candidates: by an encrypted multimap of cells.
-        embedder: turns texts into vectors, by name or itself; without one, vectors must be given.
+        embedder: turns texts into vectors, by name or itself. Without one a new collection needs vectors with
+            every row, and one that is there loads by name what it was sealed with.
         tenant: whose rows these are; every tenant has keys of its own.
-        precision: how vectors are kept.
+        precision: how vectors are kept. This and the next four are for a new collection; one that is there
+            keeps its own.
         tables: how many ways the cells cut the space; more need fewer records a query and more a row.
         probes: cells of each table that a query asks for; "auto" measures how many it takes.
         keep: what "auto" is to keep of clean search, such as recall@10=0.99.
@@ -87,28 +90,39 @@ class SealedStore:
             raise ParameterError(
                 f"`precision` must be one of {get_args(Precision)}. Found {precision!r:.40}."
             )
-        asked = None if probes == "auto" else whole_number(probes, "probes", 1, 4096)
-        self._learning = Learning(
-            whole_number(tables, "tables", 1, 16), asked, keep, whole_number(units, "units", 0, 1024)
-        )
+        if Keep.parse(keep).metric == "cosine":
+            raise ParameterError("`keep` must ask for recall or ndcg of a search. Found cosine.")
+        new = {
+            "precision": precision,
+            "tables": whole_number(tables, "tables", 1, MOST_TABLES),
+            "asked_probes": 0 if probes == "auto" else whole_number(probes, "probes", 1, _MOST_PROBES),
+            "keep": keep,
+            "units": whole_number(units, "units", 0, 1024),
+        }
         self.store, self.tenant = store, tenant
         self.measured: Oversampling | None = None
         """How many candidates keep what was asked, where this client learned the cells."""
         self._key = key if isinstance(key, SealingKey) else SealingKey.load(key)
         encoder = load_embedder(embedder) if isinstance(embedder, str | os.PathLike) else embedder
         self._client = self._open(
-            Path(folder), encoder, precision, whole_number(buffer, "buffer", 0, 10**6), create
+            Path(folder), encoder, new, whole_number(buffer, "buffer", 0, 10**6), create
         )
         self._search = RowSearch(self._client)
         self._client.catch_up()
 
     def _open(
-        self, folder: Path, encoder: Embedder | None, precision: Precision, buffer: int, create: bool
+        self, folder: Path, encoder: Embedder | None, new: dict[str, Any], buffer: int, create: bool
     ) -> SealedClient:
-        if not create and not folder.is_dir():
+        begun = is_begun(folder)
+        if not begun and not create:
             raise InputError(
                 f"There is no state of a sealed collection in `{folder}`. It is made when rows are sealed: "
                 "check the key and the folder."
+            )
+        if not begun and len(self.store):
+            raise InputError(
+                f"{self.store.label} has to be empty, because `{folder}` knows none of its "
+                f"{len(self.store)} rows. Give the key and the state they were sealed with, or a new place."
             )
         file = StateFile(folder)
         try:
@@ -117,24 +131,19 @@ class SealedStore:
             with file.changing():
                 found = state.found()
                 if found is None:
-                    self._begin(state, records, encoder, precision)
-                else:
-                    _agree(found, encoder)
+                    known = ("", "") if encoder is None else (encoder.model_id, encoder.name)
+                    state.settle(SealedSettings(secrets.token_hex(16), *known, **new))
+                elif encoder is not None:
+                    require_encoder(found, encoder)
         except BaseException:
             file.close()
             raise
         return SealedClient(state, records, self._key, encoder, buffer)
 
-    def _begin(
-        self, state: ClientState, records: RecordStore, encoder: Embedder | None, precision: Precision
-    ) -> None:
-        if len(records):
-            raise InputError(
-                f"{self.store.label} has to be empty, because `{state.file.folder}` knows none of its "
-                f"{len(records)} rows. Give the key and the state they were sealed with, or a new collection."
-            )
-        name = _NO_ENCODER if encoder is None else encoder.model_id
-        state.settle(SealedSettings(secrets.token_hex(16), name, precision, self._learning.tables))
+    @property
+    def _learning(self) -> Learning:
+        now = self._client.state.settings
+        return Learning(now.tables, now.asked_probes or None, now.keep, now.units)
 
     # Rows in and out
 
@@ -218,9 +227,10 @@ class SealedStore:
         return rows, array
 
     def _embed(self, texts: list[str]) -> Vectors:
-        if self._client.embedder is None:
+        encoder = self._client.encoder()
+        if encoder is None:
             raise InputError("There is no embedder, so vectors must be given. Found none.")
-        return np.asarray(self._client.embedder.embed(texts), np.float32)
+        return np.asarray(encoder.embed(texts), np.float32)
 
     def _places(self, texts: list[str], vectors: Vectors) -> list[set[tuple[int, int]]]:
         """The cells that rows are filed under; the first rows make them."""
@@ -371,13 +381,3 @@ class SealedStore:
     def __repr__(self) -> str:
         """Where it is, and nothing secret."""
         return f"SealedStore({self.store.label}, key={self._key.fingerprint})"
-
-
-def _agree(found: SealedSettings, encoder: Embedder | None) -> None:
-    """Refuse an encoder that did not make the vectors."""
-    name = found.encoder if encoder is None else encoder.model_id
-    if name != found.encoder:
-        raise InputError(
-            f"The collection was sealed with vectors of the encoder {found.encoder!r:.80}. "
-            f"Found {name!r:.80}: give the same one."
-        )

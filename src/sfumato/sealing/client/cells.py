@@ -57,9 +57,10 @@ class Learning:
 
     def filed(self, client: SealedClient, texts: Sequence[str], vectors: Vectors) -> Filed:
         """The vectors that rows are filed by."""
-        if client.embedder is None or not self.most_units:
+        encoder = client.encoder() if self.most_units else None
+        if encoder is None:
             return Filed(unit(vectors), np.arange(len(vectors)), len(vectors))
-        return filed(texts, vectors, client.embedder, most=self.most_units)
+        return filed(texts, vectors, encoder, most=self.most_units)
 
     def learn(self, rows: Filed, own: Vectors, record_bytes: int) -> LearnedCells:
         """Cells for rows like these; few rows share one."""

@@ -11,7 +11,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,17 @@ CREATE TABLE members (number INTEGER PRIMARY KEY, name BLOB NOT NULL UNIQUE, val
 CREATE TABLE outbox (id TEXT PRIMARY KEY, content BLOB) WITHOUT ROWID;
 CREATE TABLE erasures (number INTEGER PRIMARY KEY, now INTEGER NOT NULL);
 """
+
+
+def is_begun(folder: Path) -> bool:
+    """Whether a folder holds the state of a collection."""
+    if not (folder / FILE).is_file():
+        return False
+    try:
+        with closing(sqlite3.connect(folder / FILE, timeout=_BUSY_SECONDS)) as db:
+            return bool(db.execute("SELECT COUNT(*) FROM facts").fetchone()[0])
+    except sqlite3.Error:
+        return False
 
 
 class StateFile:

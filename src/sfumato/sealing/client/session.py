@@ -8,6 +8,7 @@ import numpy as np
 
 from sfumato.accounting.keys import KeyHolder
 from sfumato.embedders.base import Embedder
+from sfumato.embedders.loader import load_embedder, remote_address
 from sfumato.errors import ArtifactError, InputError
 from sfumato.sealing.client.contents import (
     RecordPlace,
@@ -23,11 +24,20 @@ from sfumato.sealing.keys import SealingKey
 from sfumato.sealing.packing import packed_size, unpack
 from sfumato.sealing.records import RecordStore, travelling
 from sfumato.sealing.shredding import ErasureRecord
-from sfumato.sealing.state import ClientState, Member
+from sfumato.sealing.state import ClientState, Member, SealedSettings
 from sfumato.types import Vectors
 
 POSTING, TEXT, COUNTER = "posting", "text", "counter"
 """Kinds of records."""
+
+
+def require_encoder(settings: SealedSettings, embedder: Embedder) -> None:
+    """Refuse an encoder that did not make the collection's vectors."""
+    if embedder.model_id != settings.encoder:
+        raise InputError(
+            f"The collection was sealed with vectors of the encoder {settings.encoder or 'none'!r:.80}. "
+            f"Found {embedder.model_id!r:.80}: give the same one."
+        )
 
 
 class SealedClient(KeyHolder):
@@ -41,10 +51,25 @@ class SealedClient(KeyHolder):
         embedder: Embedder | None,
         buffer: int = 0,
     ) -> None:
-        self.state, self.records, self.embedder, self.buffer = state, records, embedder, buffer
+        self.state, self.records, self.buffer = state, records, buffer
+        self._embedder = embedder
         self.outbox = Outbox(state.file, records)
         self._key = key
         self._sealers: dict[int, RecordSealer] = {}
+
+    def encoder(self) -> Embedder | None:
+        """The encoder that was given, or else the one that the collection was sealed with."""
+        settings = self.state.settings
+        if self._embedder is None and settings.encoder:
+            if remote_address(settings.encoder_name) is not None:
+                raise InputError(
+                    f"Texts are embedded by a server, {settings.encoder_name!r:.80}, and are sent there only "
+                    "if you say so: name the embedder."
+                )
+            found = load_embedder(settings.encoder_name)
+            require_encoder(settings, found)
+            self._embedder = found
+        return self._embedder
 
     def sealer(self, epoch: int) -> RecordSealer:
         """What seals and opens the records of an epoch."""
