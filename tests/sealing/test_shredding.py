@@ -261,6 +261,8 @@ def _claim(folder, names, answers):
     answers.put([shredder.salts(names[start : start + 20]) for start in range(0, len(names), 20)])
 
 
+# Numerical libraries keep idle threads, of which Python 3.12 and later warn at every fork.
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_racing_processes_agree_on_every_salt(tmp_path):
     context = multiprocessing.get_context("fork")
     answers = context.Queue()

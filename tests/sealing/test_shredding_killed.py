@@ -16,6 +16,9 @@ import pytest
 from sfumato.sealing.keys import SealingKey
 from sfumato.sealing.shredding import Shredder
 
+# Numerical libraries keep idle threads, of which Python 3.12 and later warn at every fork.
+pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+
 KEY = SealingKey(bytes(range(32)))
 ROWS = [f"row {number}" for number in range(60)]
 GONE, KEPT = ROWS[::6], [row for row in ROWS if row not in ROWS[::6]]

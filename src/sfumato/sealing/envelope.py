@@ -9,6 +9,7 @@ keys what was made to (Albertini et al., USENIX Security 2022), the commitment s
 from __future__ import annotations
 
 import functools
+import hashlib
 import hmac
 import secrets
 from collections.abc import Iterable, Sequence
@@ -79,14 +80,17 @@ def _number(value: int) -> bytes:
 class Envelope(KeyHolder):
     """Seals and opens records under subkeys of one 32-byte key."""
 
-    __slots__ = ("_key",)
+    __slots__ = ("_inner", "_outer")
 
     def __init__(self, key: bytes) -> None:
         if not isinstance(key, bytes) or len(key) != KEY_BYTES:
             raise ParameterError(
                 f"An envelope's key must be exactly {KEY_BYTES} bytes. Found something else."
             )
-        self._key = key
+        # HMAC's two hashes, begun with the key once and copied for each record: half the time of `hmac`.
+        block = key.ljust(hashlib.sha512().block_size, b"\0")
+        self._inner = hashlib.sha512(bytes(byte ^ 0x36 for byte in block))
+        self._outer = hashlib.sha512(bytes(byte ^ 0x5C for byte in block))
 
     def seal(self, plain: bytes, bound: Bound, salt: bytes | None = None) -> bytes:
         """Seal one record; with `salt`, it opens only while that salt is kept."""
@@ -146,11 +150,14 @@ class Envelope(KeyHolder):
 
     def _derive(self, random: bytes, salt: bytes | None) -> bytes:
         """The record's key and its commitment."""
-        if salt is None:
-            return hmac.digest(self._key, random, "sha512")
-        if len(salt) not in _SALTS:
-            raise ParameterError(f"A row's salt must have 16 to 64 bytes. Found {len(salt)}.")
-        return hmac.digest(self._key, random + salt, "sha512")
+        inner, outer = self._inner.copy(), self._outer.copy()
+        inner.update(random)
+        if salt is not None:
+            if len(salt) not in _SALTS:
+                raise ParameterError(f"A row's salt must have 16 to 64 bytes. Found {len(salt)}.")
+            inner.update(salt)
+        outer.update(inner.digest())
+        return outer.digest()
 
     def __repr__(self) -> str:
         """Show nothing of the key."""

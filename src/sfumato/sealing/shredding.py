@@ -57,6 +57,10 @@ class Shredder(KeyHolder):
         self._state_key = state_key
         self._id_key = hmac.digest(state_key, b"sfumato row ids", "sha256")
         self._mutex = threading.Lock()
+        self._generation = 0
+        self._root: bytes
+        self._file: SaltFile
+        self._table: SaltTable
         with self._mutex, self._folder.alone():
             if self._folder.newest() is None:
                 self._begin()
@@ -154,7 +158,6 @@ class Shredder(KeyHolder):
                     f"The folder {self._folder.path} must hold the root of its salts, a file shred-root-*. "
                     "It is missing, and without it no row opens: put it back."
                 )
-        self._generation = 0
         self._turn_to(secrets.token_bytes(KEY_BYTES), SaltTable(), None)
 
     def _turn_to(self, root: bytes, table: SaltTable, record: ErasureRecord | None) -> None:
