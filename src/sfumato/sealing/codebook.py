@@ -109,7 +109,7 @@ class Codebook:
         return [_index(codes, scales) for codes, scales in self._rounded]
 
     def assign(self, vectors: Any) -> Rows:
-        """`[n, tables]` the cell each vector is filed under: the nearest, or nearly so where there are many."""
+        """`[n, tables]` the cell each vector is filed under: the nearest, or nearly so of many."""
         rows = unit(vectors, dim=self.dim)
         return np.stack([index.closest(rows, FILING_SHARE)[0] for index in self._indexes], axis=1)
 

@@ -1,8 +1,8 @@
 """k-means for many small cells.
 
 Lloyd's rounds (1982) from rows drawn at random; with few rows a cell, three of them do. Comparing every row
-with every cell would grow with the square of the rows, so a row is compared with the cells of the groups nearest
-to it, as in an inverted file (Jégou, Douze, Schmid 2011).
+with every cell would grow with the square of the rows, so a row is compared with the cells of the groups
+nearest to it, as in an inverted file (Jégou, Douze, Schmid 2011).
 """
 
 from __future__ import annotations
