@@ -23,6 +23,8 @@ from sfumato.types import Rows, Vectors
 
 ROWS_A_CELL = 4
 """Rows that a cell holds on average, unless `cells` says otherwise: larger ones cost more records a query."""
+FILING_SHARE = 0.25
+"""Share of the groups of cells that a row looks into when it is filed, where there are groups."""
 MOST_TABLES, MOST_CELLS, MOST_DIM = 16, 1 << 24, 1 << 16
 
 OnStep = Callable[[int, int], object]
@@ -77,7 +79,7 @@ class Codebook:
         chosen = generator() if rng is None else rng
         if not len(rows):
             return cls([np.zeros((1, rows.shape[1]), np.float32)] * tables)
-        done, total = 0, tables * kmeans.rounds(wanted)
+        done, total = 0, tables * kmeans.ROUNDS
 
         def step() -> None:
             nonlocal done
@@ -85,10 +87,7 @@ class Codebook:
             if on_step is not None:
                 on_step(done, total)
 
-        made = cls([kmeans.many_cells(rows, wanted, chosen, step) for _ in range(tables)])
-        if on_step is not None and done < total:
-            on_step(total, total)
-        return made
+        return cls([kmeans.many_cells(rows, wanted, chosen, step) for _ in range(tables)])
 
     @property
     def tables(self) -> int:
@@ -110,8 +109,9 @@ class Codebook:
         return [_index(codes, scales) for codes, scales in self._rounded]
 
     def assign(self, vectors: Any) -> Rows:
-        """`[n, tables]` the cell that each vector lies in."""
-        return self.route(vectors, 1)[:, :, 0]
+        """`[n, tables]` the cell each vector is filed under: the nearest, or nearly so of many."""
+        rows = unit(vectors, dim=self.dim)
+        return np.stack([index.closest(rows, FILING_SHARE)[0] for index in self._indexes], axis=1)
 
     def route(self, query_vectors: Any, probes: int) -> Rows:
         """`[n, tables, probes]` the cells nearest to each vector, the nearest first.
@@ -124,7 +124,7 @@ class Codebook:
         out = np.empty((len(asked), self.tables, probes), np.intp)
         for table, index in enumerate(self._indexes):
             real = min(probes, len(index))
-            out[:, table, :real] = index.nearest(asked, real)[0]
+            out[:, table, :real] = index.nearest(asked, real)
             out[:, table, real:] = np.arange(len(index), len(index) + probes - real)
         return out
 

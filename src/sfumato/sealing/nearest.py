@@ -1,7 +1,10 @@
-"""Which centroids are nearest to a vector, without looking at all of them where there are many.
+"""Which centroids are nearest to a vector.
 
-Centroids lie in groups; a vector looks into the groups nearest to it. Up to `ALL` centroids form one group,
-so that the answer is exact; with more of them a nearest one can be missed where it lies in a far group.
+How near a centroid c is to a unit vector x is x·c - |c|²/4: between the product, which prefers cells of equal
+rows, and the distance, x·c - |c|²/2, which prefers loose cells. Of the three it needs the fewest records.
+
+Queries are compared with every centroid. Filing many rows under many cells would grow with the square of the
+rows: there, a row is compared with those of the groups nearest to it, and can miss one of a far group.
 """
 
 from __future__ import annotations
@@ -15,13 +18,13 @@ from numpy.typing import NDArray
 
 from sfumato.types import Rows, Vectors
 
-ALL = 4096
-"""So many centroids are compared with every vector; more of them are put into groups."""
-VISITS = 24
-"""Groups that a vector looks into."""
+ALL = 1 << 14
+"""Up to so many centroids are one group: rows are compared with each of them."""
 
-_SCORES = 1 << 22
-"""Products held in memory at a time."""
+_BLOCK = 2048
+_SCORES = 1 << 23
+"""Figures held in memory at a time."""
+_FEWEST_VISITS = 12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,8 +35,8 @@ class Centroids:
     """`[k, d]` group after group."""
     scales: NDArray[np.float32]
     """`[k]` what each row of points is multiplied by."""
-    halves: NDArray[np.float32]
-    """`[k]` half the squared length of each, which makes a product a distance."""
+    biases: NDArray[np.float32]
+    """`[k]` a quarter of the squared length of each."""
     numbers: Rows
     """`[k]` each one's number."""
     starts: Rows
@@ -44,59 +47,61 @@ class Centroids:
     def __len__(self) -> int:
         return len(self.points)
 
-    def nearest(self, vectors: Vectors, count: int, visits: int = VISITS) -> tuple[Rows, Vectors]:
-        """`[n, count]` the nearest of each vector, the nearest first, and x·c - |c|²/2 of each."""
-        groups = len(self.centres)
-        visits = min(groups, max(visits, self._enough(count)))
+    def nearest(self, vectors: Vectors, count: int) -> Rows:
+        """`[n, count]` the nearest of all centroids to each vector, the nearest first; count <= k."""
         found = np.empty((len(vectors), count), np.intp)
-        scores = np.empty((len(vectors), count), np.float32)
-        widest = max(len(self) if groups == 1 else groups, visits * count)
-        step = max(1, _SCORES // widest)
+        step = max(1, _SCORES // len(self))
+        scores = np.empty((min(step, len(vectors)), len(self)), np.float32)
+        for first in range(0, len(vectors), step):
+            part = vectors[first : first + step]
+            for low in range(0, len(self), _BLOCK):
+                scores[: len(part), low : low + _BLOCK] = self._scores(part, low, low + _BLOCK)
+            found[first : first + step] = self.numbers[_largest(scores[: len(part)], count)]
+        return found
+
+    def closest(self, vectors: Vectors, share: float) -> tuple[Rows, NDArray[np.float32]]:
+        """`[n]` the nearest centroid of each vector within a share of the groups, and how near it is."""
+        visits = min(len(self.centres), max(_FEWEST_VISITS, round(share * len(self.centres))))
+        places = np.zeros(len(vectors), np.intp)
+        best = np.full(len(vectors), -np.inf, np.float32)
+        step = max(1, _SCORES // max(len(self.centres), visits))
         for first in range(0, len(vectors), step):
             part = slice(first, first + step)
-            found[part], scores[part] = self._looked_up(vectors[part], count, visits)
-        return found, scores
+            self._visit(vectors[part], visits, places[part], best[part])
+        return self.numbers[places], best
 
-    def _enough(self, count: int) -> int:
-        """How many groups hold `count` centroids, whichever they are."""
-        held = np.cumsum(np.sort(np.diff(self.starts)))
-        return int(np.searchsorted(held, count)) + 1
-
-    def _looked_up(self, vectors: Vectors, count: int, visits: int) -> tuple[Rows, Vectors]:
+    def _visit(self, vectors: Vectors, visits: int, places: Rows, best: NDArray[np.float32]) -> None:
+        """Look into the groups nearest to each vector, and keep the best centroid in `places` and `best`."""
         groups = self._groups(vectors, visits)
-        places = np.zeros((len(vectors), visits, count), np.intp)
-        scores = np.full((len(vectors), visits, count), -np.inf, np.float32)
         order = np.argsort(groups, axis=None, kind="stable")
         ends = np.searchsorted(groups.ravel()[order], np.arange(len(self.centres) + 1))
         for group in np.flatnonzero(np.diff(ends)):
-            rows, visit = np.divmod(order[ends[group] : ends[group + 1]], visits)
-            low, high = self.starts[group], self.starts[group + 1]
-            block = self.points[low:high].astype(np.float32, copy=False)
-            products = vectors[rows] @ block.T * self.scales[low:high] - self.halves[low:high]
-            best = _largest(products, min(count, high - low))
-            places[rows, visit, : best.shape[1]] = best + low
-            scores[rows, visit, : best.shape[1]] = np.take_along_axis(products, best, axis=1)
-        places, scores = places.reshape(len(vectors), -1), scores.reshape(len(vectors), -1)
-        best = _largest(scores, count)
-        chosen = self.numbers[np.take_along_axis(places, best, axis=1)]
-        return chosen, np.take_along_axis(scores, best, axis=1)
+            visitors = order[ends[group] : ends[group + 1]] // visits
+            low, high = int(self.starts[group]), int(self.starts[group + 1])
+            for rows in np.array_split(visitors, -(-len(visitors) * (high - low) // _SCORES)):
+                scores = self._scores(vectors[rows], low, high)
+                own = scores.argmax(axis=1)
+                top = np.take_along_axis(scores, own[:, None], axis=1)[:, 0]
+                better = top > best[rows]
+                best[rows[better]], places[rows[better]] = top[better], own[better] + low
+
+    def _scores(self, vectors: Vectors, low: int, high: int) -> Vectors:
+        block = self.points[low:high].astype(np.float32, copy=False)
+        return vectors @ block.T * self.scales[low:high] - self.biases[low:high]
 
     def _groups(self, vectors: Vectors, visits: int) -> Rows:
         if visits == len(self.centres):
             return np.tile(np.arange(visits), (len(vectors), 1))
-        products = vectors @ self.centres.T - np.vecdot(self.centres, self.centres) / 2
+        products = vectors @ self.centres.T - np.vecdot(self.centres, self.centres) / 4
         return np.argpartition(-products, visits - 1, axis=1)[:, :visits]
 
 
 def _largest(scores: Vectors, count: int) -> Rows:
-    """`[n, count]` where the largest of each row stand, the largest first, the first of equal ones."""
+    """`[n, count]` where the largest of each row stand, the largest first."""
     if count == 1:
         return scores.argmax(axis=1)[:, None]
-    if count < scores.shape[1]:
-        near = np.sort(np.argpartition(-scores, count - 1, axis=1)[:, :count], axis=1)
-    else:
-        near = np.broadcast_to(np.arange(count), scores.shape)
-    order = np.argsort(-np.take_along_axis(scores, near, axis=1), axis=1, kind="stable")
+    near = np.argpartition(-scores, min(count, scores.shape[1]) - 1, axis=1)[:, :count]
+    order = np.argsort(-np.take_along_axis(scores, near, axis=1), axis=1)
     return np.take_along_axis(near, order, axis=1)
 
 
@@ -105,13 +110,13 @@ def in_groups(points: NDArray[Any], scales: NDArray[np.float32], own: Rows) -> C
     order = np.argsort(own, kind="stable")
     points, scales = points[order], scales[order]
     starts = np.append(np.flatnonzero(np.diff(own[order], prepend=-1)), len(own))
-    halves = np.empty(len(own), np.float32)
+    biases = np.empty(len(own), np.float32)
     centres = np.empty((len(starts) - 1, points.shape[1]), np.float32)
     for group, (low, high) in enumerate(zip(starts[:-1], starts[1:], strict=True)):
         block = points[low:high] * scales[low:high, None]
-        halves[low:high] = np.vecdot(block, block) / 2
+        biases[low:high] = np.vecdot(block, block) / 4
         centres[group] = block.mean(axis=0)
-    return Centroids(points, scales, halves, order, starts, centres)
+    return Centroids(points, scales, biases, order, starts, centres)
 
 
 def group_count(cells: int) -> int:
