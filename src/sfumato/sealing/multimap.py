@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hmac
 import struct
-import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -112,4 +111,5 @@ def _prf(key: bytes, *numbers: int) -> bytes:
 
 
 def _id(key: bytes, *numbers: int) -> str:
-    return str(uuid.UUID(bytes=_prf(key, *numbers)[:16]))
+    digits = _prf(key, *numbers).hex()
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:32]}"

@@ -16,6 +16,8 @@ from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from sfumato.accounting.keys import KeyHolder
 from sfumato.errors import ArtifactError, InputError
 from sfumato.sealing.client.database import StateFile
@@ -88,6 +90,7 @@ class ClientState(KeyHolder):
         self._envelope = Envelope(key.derive("state", tenant))
         self._cached: tuple[Any, SealedSettings | None] | None = None
         self._names: tuple[str, bytes] | None = None
+        self._ids: tuple[tuple[str, int, int], RecordIds] | None = None
         self._codebook: tuple[int, Codebook] | None = None
 
     @cached_property
@@ -142,7 +145,10 @@ class ClientState(KeyHolder):
     def ids(self, settings: SealedSettings | None = None) -> RecordIds:
         """Where the records of the present epoch stand."""
         now = settings or self.settings
-        return RecordIds(self._key, self.tenant, now.collection, epoch=now.epoch, lane=now.lane)
+        if self._ids is None or self._ids[0] != (now.collection, now.epoch, now.lane):
+            made = RecordIds(self._key, self.tenant, now.collection, epoch=now.epoch, lane=now.lane)
+            self._ids = ((now.collection, now.epoch, now.lane), made)
+        return self._ids[1]
 
     def new_salts(self, numbers: Iterable[int]) -> list[bytes]:
         """The salts to seal rows with, on disk before they are used."""
@@ -211,17 +217,18 @@ class ClientState(KeyHolder):
         """So many other rows drawn at random, or as many as there are."""
         settings = self.settings
         count = min(count, settings.rows - len(without))
-        drawn: set[int] = set()
+        drawn: dict[int, None] = {}
         for _ in range(_TRIES):
             if len(drawn) >= count:
-                break
-            tried = {1 + secrets.randbelow(settings.next_number) for _ in range(4 * count)} - without
-            there = self.file.among("SELECT number FROM members WHERE number IN", list(tried))
-            drawn |= {number for (number,) in there}
-        if len(drawn) < count:
-            drawn |= {number for (number,) in self.file.run("SELECT number FROM members")} - without
-        # A set of numbers has an order of its own.
-        return secrets.SystemRandom().sample(sorted(drawn), max(count, 0))
+                return list(drawn)[:count]
+            words = np.frombuffer(secrets.token_bytes(8 * (32 + 2 * count)), "<u8")
+            # In the order they were drawn: whatever comes back first from the file says nothing.
+            tried = dict.fromkeys((1 + words % settings.next_number).tolist())
+            there = set(self.file.among("SELECT number FROM members WHERE number IN", list(tried)))
+            drawn |= {number: None for number in tried if (number,) in there and number not in without}
+        # Where most numbers are gone, every row is looked at.
+        every = [number for (number,) in self.file.run("SELECT number FROM members") if number not in without]
+        return secrets.SystemRandom().sample(every, max(0, min(count, len(every))))
 
     def save_members(self, members: Sequence[Member]) -> None:
         """Write rows."""
