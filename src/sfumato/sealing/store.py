@@ -19,7 +19,7 @@ from sfumato.embedders import Embedder, load_embedder
 from sfumato.embedders.texts import checked_texts
 from sfumato.errors import InputError, ParameterError
 from sfumato.evaluation.calibrate import Keep
-from sfumato.files import PathLike
+from sfumato.files import PathLike, require_place, write_atomic
 from sfumato.numbers import whole_number
 from sfumato.sealing.client.cells import FEW_ROWS, Learning, relearn, without_trace
 from sfumato.sealing.client.contents import SealedResult, SealedRow, refuse_large
@@ -298,7 +298,9 @@ class SealedStore:
     # Finding and reading
 
     @overload
-    def search(self, texts: str, k: int = 10, where: Where | None = None) -> SealedResult: ...
+    def search(  # type: ignore[overload-overlap]  # a str is a sequence of str
+        self, texts: str, k: int = 10, where: Where | None = None
+    ) -> SealedResult: ...
 
     @overload
     def search(self, texts: Sequence[str], k: int = 10, where: Where | None = None) -> list[SealedResult]: ...
@@ -357,6 +359,22 @@ class SealedStore:
     def waiting(self) -> int:
         """Records that are still to be sent to the store."""
         return len(self._client.outbox)
+
+    def backup(self, folder: PathLike) -> None:
+        """Copy the state into a new folder, once all is sent; with the root that an erasure destroys."""
+        target = Path(folder)
+        require_place(target)
+        file = self._client.state.file
+        with file.alone():
+            self._client.outbox.send()
+            try:
+                target.mkdir(mode=0o700)
+            except FileExistsError:
+                raise InputError(f"`{target}` has to be new. Found something of that name.") from None
+            # Salts are only added and destroyed by those who are alone with the state.
+            for path in (*file.folder.glob("salts-*"), *file.folder.glob("shred-root-*")):
+                write_atomic(target / path.name, path.read_bytes(), permissions=0o600)
+            file.copy(target)
 
     def flush(self) -> None:
         """Send what waits, and have everything on disk."""

@@ -168,6 +168,14 @@ class StateFile:
         with self._turn:
             return self.run("PRAGMA data_version")[0][0], self._db.total_changes
 
+    def copy(self, folder: Path) -> None:
+        """Write the file as it is into another folder."""
+        with self._turn, self._speaking():
+            target = folder / FILE
+            os.close(os.open(target, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+            with closing(sqlite3.connect(target)) as other:
+                self._db.backup(other)
+
     def scrub(self) -> None:
         """Empty the log, which holds pages as they were."""
         with self.alone():

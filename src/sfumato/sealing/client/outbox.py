@@ -60,7 +60,8 @@ class Outbox:
         chosen = f"SELECT id, LENGTH(content) FROM outbox WHERE content {kind} AND id > ? ORDER BY id LIMIT ?"
         last = ""
         while part := self._file.run(chosen, (last, _AT_ONCE)):
-            ids, taken = [], 0
+            ids: list[str] = []
+            taken = 0
             for name, size in part:
                 taken += size or 0
                 if ids and taken > _BYTES_AT_ONCE:
