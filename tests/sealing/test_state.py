@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import stat
+import threading
 from collections import Counter
 
 import numpy as np
@@ -185,3 +186,25 @@ def test_a_backup_opens_and_a_newer_collection_is_not_written_with_it(tmp_path):
         store.add(["later"], ["another note"])
         with sealed(tmp_path / "elsewhere", rows) as copy, pytest.raises(InputError, match="older than"):
             copy.add(["x"], ["y"])
+
+
+def test_reading_does_not_wait_for_who_writes(tmp_path):
+    rows = Memory()
+    with sealed(tmp_path, rows) as store, sealed(tmp_path, rows) as other:
+        store.add(names(40), notes(40))
+        done = threading.Event()
+
+        def read():
+            # One that is open, one that is opened, and the very one that writes.
+            fresh = sealed(tmp_path, rows)
+            if all(each.search(notes(40)[3], 1).hits[0].id == names(40)[3] for each in (store, other, fresh)):
+                done.set()
+            fresh._client.state.file.close()
+
+        with store._client.state.file.alone():
+            assert other._client.state.file.busy()
+            reader = threading.Thread(target=read, daemon=True)
+            reader.start()
+            assert done.wait(30)
+            reader.join(1)
+        assert not other._client.state.file.busy()

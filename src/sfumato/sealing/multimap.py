@@ -86,11 +86,12 @@ class PostingList:
             self.rows.pop(slot, None)
 
     def to_bytes(self) -> bytes:
-        """The list as it is sealed; short ones have one size."""
+        """The list as it is sealed; short ones have one size, longer ones powers of two."""
         entries: NDArray[np.void] = np.empty(len(self.rows), _ENTRY)
         entries["slot"] = list(self.rows)
         entries["row"] = list(self.rows.values())
-        return (_HEAD.pack(self.next_slot, len(entries)) + entries.tobytes()).ljust(_LEAST, b"\0")
+        plain = _HEAD.pack(self.next_slot, len(entries)) + entries.tobytes()
+        return plain.ljust(max(_LEAST, 1 << (len(plain) - 1).bit_length()), b"\0")
 
     @classmethod
     def from_bytes(cls, data: bytes) -> PostingList:

@@ -19,6 +19,8 @@ from sfumato.types import Vectors
 CONTENT_FIELD = "sealed"
 DIM = 2
 _AT_ONCE = 500
+LONGEST = 1 << 25
+"""Characters of one content; what is longer was never written here, and is left out."""
 _LARGEST_BATCH = 8 << 20
 """Bytes that are handed to a product at once, where one record is not larger by itself."""
 
@@ -79,7 +81,7 @@ def _contents(ids: list[str], metadata: Sequence[Mapping[str, object]]) -> dict[
     found: dict[str, bytes] = {}
     for name, fields in zip(ids, metadata, strict=True):
         text = fields.get(CONTENT_FIELD)
-        if isinstance(text, str):
+        if isinstance(text, str) and len(text) <= LONGEST:
             try:
                 found[name] = base64.b64decode(text, validate=True)
             except (binascii.Error, ValueError):

@@ -108,7 +108,8 @@ class SealedStore:
             Path(folder), encoder, new, whole_number(buffer, "buffer", 0, 10**6), create
         )
         self._search = RowSearch(self._client)
-        self._client.catch_up()
+        if not self._client.state.file.busy():
+            self._client.catch_up()
 
     def _open(
         self, folder: Path, encoder: Embedder | None, new: dict[str, Any], buffer: int, create: bool
@@ -128,13 +129,13 @@ class SealedStore:
         try:
             state = ClientState(file, self._key, self.tenant)
             records = RecordStore(self.store)
-            with file.changing():
-                found = state.found()
-                if found is None:
-                    known = ("", "") if encoder is None else (encoder.model_id, encoder.name)
-                    state.settle(SealedSettings(secrets.token_hex(16), *known, **new))
-                elif encoder is not None:
-                    require_encoder(found, encoder)
+            if state.found() is None:
+                known = ("", "") if encoder is None else (encoder.model_id, encoder.name)
+                with file.changing():
+                    if state.found() is None:
+                        state.settle(SealedSettings(secrets.token_hex(16), *known, **new))
+            if encoder is not None:
+                require_encoder(state.settings, encoder)
         except BaseException:
             file.close()
             raise

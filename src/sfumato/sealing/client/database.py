@@ -48,10 +48,9 @@ class StateFile:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._turn = threading.RLock()
+        self._writer, self._turn = threading.RLock(), threading.RLock()
         self._held = 0
         self._open = 0
-        self.fresh = not (folder / FILE).exists()
         self._prepare()
         with self._speaking():
             self._db = sqlite3.connect(
@@ -73,19 +72,17 @@ class StateFile:
             ) from None
 
     def _check(self) -> None:
-        with self.alone():
-            if not self._db.execute("PRAGMA application_id").fetchone()[0]:
-                if self._db.execute("SELECT COUNT(*) FROM sqlite_schema").fetchone()[0]:
-                    raise ArtifactError(
-                        f"`{self.folder}` is refused: its {FILE} is of another kind. Give another."
-                    )
-                self._db.execute("PRAGMA journal_mode = WAL")
-                self._db.executescript("BEGIN IMMEDIATE;" + _SCHEMA + "COMMIT;")
-            found = tuple(
-                self._db.execute(f"PRAGMA {name}").fetchone()[0]
-                for name in ("application_id", "user_version")
-            )
-        if found != (_APPLICATION, _VERSION):
+        def found() -> tuple[int, ...]:
+            names = ("application_id", "user_version")
+            return tuple(self._db.execute(f"PRAGMA {name}").fetchone()[0] for name in names)
+
+        if found() == (0, 0):
+            with self.alone():
+                empty = not self._db.execute("SELECT COUNT(*) FROM sqlite_schema").fetchone()[0]
+                if empty and found() == (0, 0):
+                    self._db.execute("PRAGMA journal_mode = WAL")
+                    self._db.executescript("BEGIN IMMEDIATE;" + _SCHEMA + "COMMIT;")
+        if found() != (_APPLICATION, _VERSION):
             raise ArtifactError(
                 f"`{self.folder}` is refused: its {FILE} is of another kind or version. Give another folder."
             )
@@ -93,7 +90,7 @@ class StateFile:
     @contextmanager
     def alone(self) -> Iterator[None]:
         """Be the only one who changes anything, in this process and in others, until the block ends."""
-        with self._turn:
+        with self._writer:
             self._held += 1
             try:
                 if self._held == 1:
@@ -104,10 +101,24 @@ class StateFile:
                 if not self._held:
                     fcntl.flock(self._lock, fcntl.LOCK_UN)
 
+    def busy(self) -> bool:
+        """Whether somebody is changing something just now, who will also finish what waits."""
+        if not self._writer.acquire(blocking=False):
+            return True
+        try:
+            if not self._held:
+                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.flock(self._lock, fcntl.LOCK_UN)
+        except BlockingIOError:
+            return True
+        finally:
+            self._writer.release()
+        return False
+
     @contextmanager
     def changing(self) -> Iterator[None]:
         """All that the block writes is on disk when it ends, or nothing of it is."""
-        with self.alone(), self._within("BEGIN IMMEDIATE"):
+        with self.alone(), self._turn, self._within("BEGIN IMMEDIATE"):
             yield
 
     @contextmanager
