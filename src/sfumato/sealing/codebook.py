@@ -176,7 +176,7 @@ def unit(vectors: Any, *, dim: int | None = None) -> Vectors:
     """The vectors at length 1, as the cosine sees them; a zero row stays zero. Unit rows are not copied."""
     array = checked(vectors, dim=dim)
     # Scaled by the largest number first, so that squares neither overflow nor vanish.
-    peaks = np.abs(array).max(axis=1, initial=0.0, keepdims=True)
+    peaks = _peaks(array)[:, None]
     if len(array) and 0.0 < peaks.min() and peaks.max() <= 2.0:
         lengths = np.sqrt(np.vecdot(array, array))
         if (np.abs(lengths - 1.0) <= _UNIT).all():
@@ -186,9 +186,14 @@ def unit(vectors: Any, *, dim: int | None = None) -> Vectors:
     return np.asarray(scaled / np.where(lengths > 0, lengths, 1.0), np.float32)
 
 
+def _peaks(array: Vectors) -> NDArray[np.float32]:
+    """The largest absolute number of each row."""
+    return np.maximum(array.max(axis=1, initial=0.0), -array.min(axis=1, initial=0.0))
+
+
 def _rounded(centroids: Vectors) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
     """Each row as int8 and a scale."""
-    peaks = np.abs(centroids).max(axis=1, initial=0.0)
+    peaks = _peaks(centroids)
     if len(peaks) and peaks.max() > 1.0 + _UNIT:
         raise VectorError("Centroids of unit vectors have no number above 1. Found a larger one.")
     scales = (peaks / np.float32(127)).astype(np.float32)
