@@ -44,14 +44,14 @@ def test_queries_are_exact_and_filing_nearly_so_where_there_are_many_cells(monke
     monkeypatch.setattr(nearest, "_SCORES", 5000)
     vectors = planted(300, 8, dim=24, spread=0.1)
     book = Codebook.learn(vectors, rng=generator(1))
-    assert len(book._indexes[0].centres) > nearest._FEWEST_VISITS
+    assert len(book._for_rows[0].centres) > nearest._FEWEST_VISITS
     near = nearness(vectors[:400], book.centroids[0])
     routed = book.route(vectors[:400], 5)[:, 0]
     chosen = np.take_along_axis(near, routed, axis=1)
     np.testing.assert_allclose(chosen, -np.sort(-near, axis=1)[:, :5], atol=1e-6)
     assert np.mean(book.assign(vectors[:400])[:, 0] == near.argmax(axis=1)) > 0.98
     # Looking into all groups is exact.
-    every, scores = book._indexes[0].closest(unit(vectors[:400]), 1.0)
+    every, scores = book._for_rows[0].closest(unit(vectors[:400]), 1.0)
     np.testing.assert_allclose(near[np.arange(400), every], near.max(axis=1), atol=1e-6)
     np.testing.assert_allclose(scores, near.max(axis=1), atol=1e-6)
 

@@ -18,7 +18,7 @@ from sfumato.errors import ArtifactError, VectorError
 from sfumato.numbers import whole_number
 from sfumato.randomness import generator
 from sfumato.sealing import kmeans
-from sfumato.sealing.nearest import Centroids, group_count, in_groups
+from sfumato.sealing.nearest import Centroids, group_count, in_groups, in_one_group
 from sfumato.types import Rows, Vectors
 
 ROWS_A_CELL = 4
@@ -105,13 +105,17 @@ class Codebook:
         return [codes * scales[:, None] for codes, scales in self._rounded]
 
     @cached_property
-    def _indexes(self) -> list[Centroids]:
-        return [_index(codes, scales) for codes, scales in self._rounded]
+    def _for_queries(self) -> list[Centroids]:
+        return [in_one_group(codes, scales) for codes, scales in self._rounded]
+
+    @cached_property
+    def _for_rows(self) -> list[Centroids]:
+        return [_in_groups(table) for table in self._for_queries]
 
     def assign(self, vectors: Any) -> Rows:
         """`[n, tables]` the cell each vector is filed under: the nearest, or nearly so of many."""
         rows = unit(vectors, dim=self.dim)
-        return np.stack([index.closest(rows, FILING_SHARE)[0] for index in self._indexes], axis=1)
+        return np.stack([table.closest(rows, FILING_SHARE)[0] for table in self._for_rows], axis=1)
 
     def route(self, query_vectors: Any, probes: int) -> Rows:
         """`[n, tables, probes]` the cells nearest to each vector, the nearest first.
@@ -122,10 +126,10 @@ class Codebook:
         asked = unit(query_vectors, dim=self.dim)
         probes = whole_number(probes, "probes", 1, MOST_CELLS)
         out = np.empty((len(asked), self.tables, probes), np.intp)
-        for table, index in enumerate(self._indexes):
-            real = min(probes, len(index))
-            out[:, table, :real] = index.nearest(asked, real)
-            out[:, table, real:] = np.arange(len(index), len(index) + probes - real)
+        for number, table in enumerate(self._for_queries):
+            real = min(probes, len(table))
+            out[:, number, :real] = table.nearest(asked, real)
+            out[:, number, real:] = np.arange(len(table), len(table) + probes - real)
         return out
 
     def to_bytes(self) -> bytes:
@@ -172,7 +176,7 @@ def unit(vectors: Any, *, dim: int | None = None) -> Vectors:
     """The vectors at length 1, as the cosine sees them; a zero row stays zero. Unit rows are not copied."""
     array = checked(vectors, dim=dim)
     # Scaled by the largest number first, so that squares neither overflow nor vanish.
-    peaks = np.abs(array).max(axis=1, initial=0.0, keepdims=True)
+    peaks = _peaks(array)[:, None]
     if len(array) and 0.0 < peaks.min() and peaks.max() <= 2.0:
         lengths = np.sqrt(np.vecdot(array, array))
         if (np.abs(lengths - 1.0) <= _UNIT).all():
@@ -182,9 +186,14 @@ def unit(vectors: Any, *, dim: int | None = None) -> Vectors:
     return np.asarray(scaled / np.where(lengths > 0, lengths, 1.0), np.float32)
 
 
+def _peaks(array: Vectors) -> NDArray[np.float32]:
+    """The largest absolute number of each row."""
+    return np.maximum(array.max(axis=1, initial=0.0), -array.min(axis=1, initial=0.0))
+
+
 def _rounded(centroids: Vectors) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
     """Each row as int8 and a scale."""
-    peaks = np.abs(centroids).max(axis=1, initial=0.0)
+    peaks = _peaks(centroids)
     if len(peaks) and peaks.max() > 1.0 + _UNIT:
         raise VectorError("Centroids of unit vectors have no number above 1. Found a larger one.")
     scales = (peaks / np.float32(127)).astype(np.float32)
@@ -192,12 +201,13 @@ def _rounded(centroids: Vectors) -> tuple[NDArray[np.int8], NDArray[np.float32]]
     return np.clip(codes, -127, 127).astype(np.int8), scales
 
 
-def _index(codes: NDArray[np.int8], scales: NDArray[np.float32]) -> Centroids:
-    """Groups of centroids; the same codebook has the same groups wherever it is opened."""
-    groups = group_count(len(codes))
+def _in_groups(table: Centroids) -> Centroids:
+    """The same centroids, in groups if they are many; the same groups wherever a codebook is opened."""
+    groups = group_count(len(table))
     if groups == 1:
-        return in_groups(codes, scales, np.zeros(len(codes), np.intp))
-    return in_groups(codes, scales, kmeans.grouped(codes * scales[:, None], groups, generator(0)))
+        return table
+    centroids = table.points * table.scales[:, None]
+    return in_groups(table.points, table.scales, kmeans.grouped(centroids, groups, generator(0)))
 
 
 def _sizes(data: bytes) -> tuple[list[int], int]:

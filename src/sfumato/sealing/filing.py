@@ -130,6 +130,8 @@ def filed(
         if flat:
             parts.append(unit(embedder.embed(flat, on_batch=on_batch), dim=own.shape[1]))
             rows.append(np.repeat(np.arange(first, first + len(split)), [len(found) for found in split]))
+    if len(parts) == 1:
+        return Filed(own, rows[0], len(own))
     return Filed(np.concatenate(parts), np.concatenate(rows), len(own))
 
 

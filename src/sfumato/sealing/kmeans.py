@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sfumato.sealing.nearest import group_count, in_groups
+from sfumato.sealing.nearest import group_count, in_groups, in_one_group
 from sfumato.types import Rows, Vectors
 
 ROUNDS = 4
@@ -31,7 +31,7 @@ def many_cells(
     """`[k, d]` centroids of at most `cells` cells, none of them empty; `vectors` has at least one row."""
     centroids = _drawn(vectors, cells, rng)
     groups = group_count(len(centroids))
-    home = grouped(centroids, groups, rng) if groups > 1 else np.zeros(len(centroids), np.intp)
+    home = grouped(centroids, groups, rng) if groups > 1 else None
     return _lloyd(vectors, centroids, home, ROUNDS, on_round)
 
 
@@ -39,10 +39,8 @@ def grouped(vectors: Vectors, groups: int, rng: np.random.Generator) -> Rows:
     """`[n]` the group of each row, by k-means of a sample of them."""
     sample = _drawn(vectors, groups * _ROWS_A_GROUP, rng)
     centres = _drawn(sample, groups, rng)
-    together = np.zeros(len(centres), np.intp)
-    centres = _lloyd(sample, centres, together, _GROUPING_ROUNDS)
-    ones = np.ones(len(centres), np.float32)
-    return in_groups(centres, ones, together[: len(centres)]).closest(vectors, 1.0)[0]
+    centres = _lloyd(sample, centres, None, _GROUPING_ROUNDS)
+    return in_one_group(centres, np.ones(len(centres), np.float32)).closest(vectors, 1.0)[0]
 
 
 def _drawn(vectors: Vectors, count: int, rng: np.random.Generator) -> Vectors:
@@ -51,12 +49,13 @@ def _drawn(vectors: Vectors, count: int, rng: np.random.Generator) -> Vectors:
 
 
 def _lloyd(
-    vectors: Vectors, centroids: Vectors, home: Rows, rounds: int, on_round: OnRound = lambda: None
+    vectors: Vectors, centroids: Vectors, home: Rows | None, rounds: int, on_round: OnRound = lambda: None
 ) -> Vectors:
     """Let rows go to the nearest centroid and centroids to the mean of their rows; empty ones are dropped."""
     ones, held = np.ones(len(centroids), np.float32), np.arange(len(centroids))
     for left in reversed(range(rounds)):
-        own, scores = in_groups(centroids, ones, home).closest(vectors, SHARE)
+        laid = in_one_group(centroids, ones) if home is None else in_groups(centroids, ones, home)
+        own, scores = laid.closest(vectors, SHARE)
         centroids, held = _moved(vectors, own, scores, centroids, refill=left > 0)
         on_round()
     return centroids[held]

@@ -268,7 +268,7 @@ def _answered(gains: Floats, present: NDArray[np.bool_], k: int, kind: str) -> F
     rank = np.cumsum(present, axis=1)
     shown = present & (rank <= k)
     worth = gains if kind == "recall" else gains / np.log2(rank + 1.0, where=shown, out=np.ones(gains.shape))
-    return np.where(shown, worth, 0.0).sum(axis=1)
+    return np.asarray(np.where(shown, worth, 0.0).sum(axis=1), np.float64)
 
 
 def _lows(values: Floats, clean: Floats) -> list[float]:

@@ -99,10 +99,17 @@ class Centroids:
 def _largest(scores: Vectors, count: int) -> Rows:
     """`[n, count]` where the largest of each row stand, the largest first."""
     if count == 1:
-        return scores.argmax(axis=1)[:, None]
+        return np.asarray(scores.argmax(axis=1)[:, None], np.intp)
     near = np.argpartition(-scores, min(count, scores.shape[1]) - 1, axis=1)[:, :count]
     order = np.argsort(-np.take_along_axis(scores, near, axis=1), axis=1)
     return np.take_along_axis(near, order, axis=1)
+
+
+def in_one_group(points: NDArray[Any], scales: NDArray[np.float32]) -> Centroids:
+    """Centroids as they are, for looking at all of them."""
+    nowhere = np.zeros((1, points.shape[1]), np.float32)  # nobody asks where the only group is
+    numbers, starts = np.arange(len(points)), np.array([0, len(points)])
+    return Centroids(points, scales, _biases(points, scales), numbers, starts, nowhere)
 
 
 def in_groups(points: NDArray[Any], scales: NDArray[np.float32], own: Rows) -> Centroids:
@@ -110,13 +117,18 @@ def in_groups(points: NDArray[Any], scales: NDArray[np.float32], own: Rows) -> C
     order = np.argsort(own, kind="stable")
     points, scales = points[order], scales[order]
     starts = np.append(np.flatnonzero(np.diff(own[order], prepend=-1)), len(own))
-    biases = np.empty(len(own), np.float32)
     centres = np.empty((len(starts) - 1, points.shape[1]), np.float32)
     for group, (low, high) in enumerate(zip(starts[:-1], starts[1:], strict=True)):
-        block = points[low:high] * scales[low:high, None]
-        biases[low:high] = np.vecdot(block, block) / 4
-        centres[group] = block.mean(axis=0)
-    return Centroids(points, scales, biases, order, starts, centres)
+        centres[group] = (points[low:high] * scales[low:high, None]).mean(axis=0)
+    return Centroids(points, scales, _biases(points, scales), order, starts, centres)
+
+
+def _biases(points: NDArray[Any], scales: NDArray[np.float32]) -> NDArray[np.float32]:
+    out = np.empty(len(points), np.float32)
+    for low in range(0, len(points), _BLOCK):
+        block = points[low : low + _BLOCK].astype(np.float32, copy=False)
+        out[low : low + _BLOCK] = np.vecdot(block, block) * scales[low : low + _BLOCK] ** 2 / 4
+    return out
 
 
 def group_count(cells: int) -> int:
