@@ -7,13 +7,10 @@ client's: a key, and a folder of state, sealed as well, without which no record 
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, get_args, overload
-
-import numpy as np
 
 from sfumato.embedders import Embedder, load_embedder
 from sfumato.embedders.texts import checked_texts
@@ -21,12 +18,12 @@ from sfumato.errors import InputError, ParameterError
 from sfumato.evaluation.calibrate import Keep
 from sfumato.files import PathLike, require_place, write_atomic
 from sfumato.numbers import whole_number
-from sfumato.sealing.client.cells import FEW_ROWS, Learning, relearn, without_trace
+from sfumato.sealing.client.changing import RowWriter
 from sfumato.sealing.client.contents import SealedResult, SealedRow, refuse_large
-from sfumato.sealing.client.database import StateFile, is_begun
+from sfumato.sealing.client.opening import open_state
 from sfumato.sealing.client.searching import RowSearch
-from sfumato.sealing.client.session import SealedClient, require_encoder
-from sfumato.sealing.client.writing import NewRows, OnRows, insert, marks_of, require_all, withdraw
+from sfumato.sealing.client.session import SealedClient
+from sfumato.sealing.client.writing import OnRows
 from sfumato.sealing.codebook import MOST_TABLES
 from sfumato.sealing.filing import MOST_UNITS
 from sfumato.sealing.keys import SealingKey
@@ -34,15 +31,14 @@ from sfumato.sealing.measuring import Oversampling
 from sfumato.sealing.packing import Precision
 from sfumato.sealing.records import RecordStore
 from sfumato.sealing.shredding import ErasureRecord
-from sfumato.sealing.state import ClientState, SealedSettings
+from sfumato.sealing.state import SealedSettings
 from sfumato.stores.base import Store
 from sfumato.stores.rows import Where, checked_ids, checked_metadata, checked_vectors, checked_where
 from sfumato.types import Vectors
 
 Handle = Literal["multimap"]
-GROWTH = 4.0
-"""Cells are learned anew when there are so many times as many rows as they were learned on."""
 _MOST_HITS, _MOST_PROBES = 1000, 4096
+_COPIED_AT_ONCE = 50_000
 
 
 class SealedStore:
@@ -100,61 +96,20 @@ class SealedStore:
             "units": whole_number(units, "units", 0, 1024),
         }
         self.store, self.tenant = store, tenant
-        self.measured: Oversampling | None = None
-        """How many candidates keep what was asked, where this client learned the cells."""
         self._key = key if isinstance(key, SealingKey) else SealingKey.load(key)
         encoder = load_embedder(embedder) if isinstance(embedder, str | os.PathLike) else embedder
-        self._client = self._open(
-            Path(folder), encoder, new, whole_number(buffer, "buffer", 0, 10**6), create
-        )
-        self._search = RowSearch(self._client)
-        if not self._client.state.file.busy():
+        state = open_state(store, Path(folder), self._key, tenant, encoder, new if create else None)
+        waiting = whole_number(buffer, "buffer", 0, 10**6)
+        self._client = SealedClient(state, RecordStore(store), self._key, encoder, waiting)
+        self._search, self._writer = RowSearch(self._client), RowWriter(self._client)
+        if not state.file.busy():
             self._client.catch_up()
-
-    def _open(
-        self, folder: Path, encoder: Embedder | None, new: dict[str, Any], buffer: int, create: bool
-    ) -> SealedClient:
-        begun = is_begun(folder)
-        if not begun and not create:
-            raise InputError(
-                f"There is no state of a sealed collection in `{folder}`. It is made when rows are sealed: "
-                "check the key and the folder."
-            )
-        if not begun and len(self.store):
-            raise InputError(
-                f"{self.store.label} has to be empty, because `{folder}` knows none of its "
-                f"{len(self.store)} rows. Give the key and the state they were sealed with, or a new place."
-            )
-        file = StateFile(folder)
-        try:
-            state = ClientState(file, self._key, self.tenant)
-            records = RecordStore(self.store)
-            if state.found() is None:
-                known = ("", "") if encoder is None else (encoder.model_id, encoder.name)
-                with file.changing():
-                    if state.found() is None:
-                        state.settle(SealedSettings(secrets.token_hex(16), *known, **new))
-            if encoder is not None:
-                require_encoder(state.settings, encoder)
-        except BaseException:
-            file.close()
-            raise
-        return SealedClient(state, records, self._key, encoder, buffer)
-
-    @property
-    def _learning(self) -> Learning:
-        now = self._client.state.settings
-        return Learning(now.tables, now.asked_probes or None, now.keep, now.units)
 
     # Rows in and out
 
     def fit(self, texts: Sequence[str]) -> None:
         """Learn the cells from texts like those that will be added; only while there is no row."""
-        given = checked_texts(texts)
-        with self._client.state.file.alone():
-            if len(self):
-                raise InputError(f"`fit` is for an empty collection. Found {len(self)} rows: use `relearn`.")
-            self._learn_first(given, self._embed(given))
+        self._writer.fit(checked_texts(texts))
 
     def add(
         self,
@@ -171,7 +126,8 @@ class SealedStore:
         what is left is sent by the next call or the next client. A row that is there already, the same in
         all, is left as it is.
         """
-        return self._write(ids, texts, metadata, vectors, on_rows, new=True)
+        rows, given = self._checked(ids, texts, metadata, vectors)
+        return self._writer.write(rows, given, on_rows=on_rows)
 
     def update(
         self,
@@ -181,35 +137,8 @@ class SealedStore:
         vectors: Any = None,
     ) -> int:
         """Seal rows in the place of those with these ids, which must be there."""
-        return self._write(ids, texts, metadata, vectors, None, new=False)
-
-    def _write(
-        self, ids: Any, texts: Any, metadata: Any, vectors: Any, on_rows: OnRows | None, *, new: bool
-    ) -> int:
         rows, given = self._checked(ids, texts, metadata, vectors)
-        state = self._client.state
-        with state.file.alone():
-            self._client.catch_up()
-            self._client.refuse_stale()
-            marks = marks_of(self._key.derive("check", self.tenant, state.settings.collection), rows, given)
-            before = state.find(row.id for row in rows)
-            if not new:
-                require_all([row.id for row in rows], before)
-            changed = [
-                at for at, row in enumerate(rows) if row.id not in before or before[row.id].mark != marks[at]
-            ]
-            if not changed:
-                return 0
-            fresh = [rows[at] for at in changed]
-            own = self._embed([row.text for row in fresh]) if given is None else given[changed]
-            with state.file.changing():
-                places = self._places([row.text for row in fresh], own)
-                withdraw(self._client, [before[row.id] for row in fresh if row.id in before])
-                insert(self._client, NewRows(fresh, own, places, [marks[at] for at in changed]), on_rows)
-                self._client.count_change()
-            self._client.push()
-            self._grow()
-        return len(changed)
+        return self._writer.write(rows, given, replace=True)
 
     def _checked(
         self, ids: Any, texts: Any, metadata: Any, vectors: Any
@@ -227,74 +156,36 @@ class SealedStore:
         refuse_large(rows)
         return rows, array
 
-    def _embed(self, texts: list[str]) -> Vectors:
-        encoder = self._client.encoder()
-        if encoder is None:
-            raise InputError("There is no embedder, so vectors must be given. Found none.")
-        return np.asarray(encoder.embed(texts), np.float32)
-
-    def _places(self, texts: list[str], vectors: Vectors) -> list[set[tuple[int, int]]]:
-        """The cells that rows are filed under; the first rows make them."""
-        codebook = self._client.state.codebook()
-        if codebook is None:
-            return self._learn_first(texts, vectors)
-        return self._learning.filed(self._client, texts, vectors).places(codebook)
-
-    def _learn_first(self, texts: list[str], vectors: Vectors) -> list[set[tuple[int, int]]]:
-        state = self._client.state
-        with state.file.changing():
-            state.change(dim=vectors.shape[1])
-            filed = self._learning.filed(self._client, texts, vectors)
-            learned = self._learning.learn(filed, vectors, self._client.posting_bytes())
-            state.save_codebook(learned.codebook)
-            state.change(probes=learned.probes, learned=len(vectors))
-        self.measured = learned.measured
-        return learned.places
-
-    def _grow(self) -> None:
-        settings = self._client.state.settings
-        if settings.rows >= GROWTH * max(settings.learned, 1) and settings.rows > FEW_ROWS:
-            self.relearn()
-
     def relearn(self) -> None:
         """Learn the cells anew from all rows; every record gets another id, in one change."""
-        learned = relearn(self._client, self._learning)
-        self.measured = self.measured if learned is None else learned.measured
+        self._writer.relearn()
 
     def delete(self, ids: Iterable[str]) -> int:
         """Take rows out and return how many were there; copies of the store keep their records, sealed."""
-        names = checked_ids(ids)
-        state = self._client.state
-        with state.file.alone():
-            self._client.catch_up()
-            self._client.refuse_stale()
-            members = list(state.find(names).values())
-            if members:
-                with state.file.changing():
-                    withdraw(self._client, members)
-                    self._client.count_change()
-                self._client.push()
-        return len(members)
+        return self._writer.delete(checked_ids(ids))
 
     def erase(self, ids: Iterable[str]) -> ErasureRecord | None:
         """Destroy rows so that copies of the store and of older states open nothing of them.
 
         Returns a record of it, or None where no row was there. What was deleted or replaced before goes too.
         """
-        names = checked_ids(ids)
-        state = self._client.state
-        with state.file.alone():
-            self._client.catch_up()
-            self._client.refuse_stale()
-            members = list(state.find(names).values())
-            if not members:
-                return None
-            with state.file.changing():
-                without_trace(self._client, members, self._learning)
-                withdraw(self._client, members)
-                state.shred_later((each.number for each in members), now=True)
-                self._client.count_change()
-            return self._client.catch_up()
+        return self._writer.erase(checked_ids(ids))
+
+    def copy_to(self, other: SealedStore, on_rows: OnRows | None = None) -> int:
+        """Seal every row into another collection, with its key, and return how many were not there yet.
+
+        This is how a key is changed: nothing of the one collection can be found again in the other. Killed
+        and called again it goes on.
+        """
+        if other.settings.encoder != self.settings.encoder:
+            raise InputError(
+                f"Rows of the encoder {self.settings.encoder!r:.80} cannot be copied to a collection of "
+                f"{other.settings.encoder!r:.80}. Give that one the same encoder."
+            )
+        copied = 0
+        for rows, vectors in self._client.rows(_COPIED_AT_ONCE, "Copying"):
+            copied += other._writer.write(rows, vectors, on_rows=on_rows)
+        return copied
 
     # Finding and reading
 
@@ -321,7 +212,7 @@ class SealedStore:
         allowed = checked_where(where)
         alone = isinstance(texts, str)
         if vectors is None:
-            asked = self._embed(checked_texts([texts] if alone else texts))
+            asked = self._client.embed(checked_texts([texts] if alone else texts))
         else:
             asked = checked_vectors(vectors, self._client.state.settings.dim or None)
         found = [self._search.search(each, k, allowed) for each in asked]
@@ -350,6 +241,11 @@ class SealedStore:
         return self._client.state.settings.rows
 
     # The rest
+
+    @property
+    def measured(self) -> Oversampling | None:
+        """How many candidates keep what was asked, where this client learned the cells."""
+        return self._writer.measured
 
     @property
     def settings(self) -> SealedSettings:

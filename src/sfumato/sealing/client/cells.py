@@ -12,7 +12,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato.randomness import generator
-from sfumato.sealing.client.contents import SealedRow
 from sfumato.sealing.client.session import SealedClient
 from sfumato.sealing.client.writing import NewRows, file_rows, record_ids
 from sfumato.sealing.codebook import Codebook, unit
@@ -25,6 +24,7 @@ FEW_ROWS = 64
 """So few rows, or fewer, share one cell: a query looks at all of them."""
 MOST_LEARNED = 400_000
 """Vectors that cells are learned on, at most."""
+DOING = "Learning cells anew"
 _AT_ONCE = 1024
 
 
@@ -79,31 +79,18 @@ class Learning:
 
 def relearn(client: SealedClient, learning: Learning) -> LearnedCells | None:
     """Learn the cells anew from the rows that are there, and file them all again in a new epoch."""
-    state = client.state
-    with state.file.alone():
-        client.catch_up()
-        client.refuse_stale()
-        with state.file.changing():
-            kept = [_read(client, members) for members in state.walk(_AT_ONCE)]
-            if not kept:
-                return None
-            vectors = np.concatenate([each[1] for each in kept])
-            rows = learning.filed(client, [row.text for each, _ in kept for row in each], vectors)
-            del kept
-            learned = learning.learn(rows, vectors, client.posting_bytes())
-            _move(client, learned, vectors)
-            client.count_change()
-        client.push()
+    kept = list(client.rows(_AT_ONCE, DOING))
+    if not kept:
+        return None
+    vectors = np.concatenate([each[1] for each in kept])
+    filed_by = learning.filed(client, [row.text for each, _ in kept for row in each], vectors)
+    del kept
+    learned = learning.learn(filed_by, vectors, client.posting_bytes(vectors.shape[1]))
+    with client.state.file.changing():
+        _move(client, learned, vectors)
+        client.count_change()
+    client.push()
     return learned
-
-
-def _read(client: SealedClient, members: list[Member]) -> tuple[list[SealedRow], Vectors]:
-    """Rows with their vectors, all of them, or none are learned from."""
-    vectors, bad = client.vectors(members)
-    rows = client.texts([each.number for each in members])
-    lost = {each.number for each, row in zip(members, rows, strict=True) if row is None}
-    client.refuse_bad(lost | set(bad), "Learning cells anew")
-    return [row for row in rows if row is not None], vectors
 
 
 def _move(client: SealedClient, learned: LearnedCells, vectors: Vectors) -> None:
@@ -116,7 +103,7 @@ def _move(client: SealedClient, learned: LearnedCells, vectors: Vectors) -> None
     for members in state.walk(_AT_ONCE):
         state.change(epoch=old.epoch)
         rows = [row for row in client.texts([each.number for each in members]) if row is not None]
-        client.refuse_bad([0] * (len(members) - len(rows)), "Learning cells anew")
+        client.refuse_bad([0] * (len(members) - len(rows)), DOING)
         client.outbox.remove(record_ids(client, members))
         state.change(epoch=old.epoch + 1)
         stop = done + len(members)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -112,10 +112,29 @@ class SealedClient(KeyHolder):
             vectors[good] = unpack([opened[row] or b"" for row in good], settings.dim, settings.precision)
         return vectors, [members[row].number for row in sorted(set(range(len(members))) - set(good))]
 
-    def posting_bytes(self) -> int:
+    def rows(self, size: int, doing: str) -> Iterator[tuple[list[SealedRow], Vectors]]:
+        """Every row with its vector, some at a time; a row that does not open is refused by its number."""
+        for members in self.state.walk(size):
+            vectors, bad = self.vectors(members)
+            rows = self.texts([each.number for each in members])
+            lost = {each.number for each, row in zip(members, rows, strict=True) if row is None}
+            self.refuse_bad(lost | set(bad), doing)
+            yield [row for row in rows if row is not None], vectors
+
+    def posting_bytes(self, dim: int) -> int:
         """Bytes of one posting, as the store holds it."""
-        settings = self.state.settings
-        return travelling(OVERHEAD + packed_size(settings.dim, settings.precision))
+        return travelling(OVERHEAD + packed_size(dim, self.state.settings.precision))
+
+    def embed(self, texts: list[str]) -> Vectors:
+        """The vectors of texts, if there is an encoder."""
+        encoder = self.encoder()
+        if encoder is None:
+            raise InputError("There is no embedder, so vectors must be given. Found none.")
+        return np.asarray(encoder.embed(texts), np.float32)
+
+    def mark_key(self) -> bytes:
+        """What the digests of rows are keyed with."""
+        return self._key.derive("check", self.state.tenant, self.state.settings.collection)
 
     def generation_place(self) -> RecordPlace:
         """Where the store counts this writer's changes."""
