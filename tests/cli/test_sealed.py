@@ -10,7 +10,7 @@ from tests.cli.test_main import sfumato
 from tests.sealing.collections import metadata, names, notes
 
 from sfumato.sealing.keys import SealingKey
-from sfumato.sealing.records import RecordStore
+from sfumato.sealing.records import Records
 from sfumato.stores import open_store
 
 ROWS = 200
@@ -94,7 +94,7 @@ def test_rows_without_ids_are_numbered(folder):
 
 def test_a_store_that_lost_a_record_is_told_by_the_exit_code(sealed_folder):
     with open_store(f"lancedb:{sealed_folder}/db#notes") as store:
-        held = dict(RecordStore(store).scan())
+        held = dict(Records(store).scan())
         sizes = sorted(len(each) for each in held.values())
         store.delete([name for name, content in held.items() if len(content) == sizes[len(sizes) // 4]])
     done = sfumato("search", TEXTS[7], *AT, "--json", "f.json", cwd=sealed_folder)

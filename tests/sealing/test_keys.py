@@ -163,6 +163,14 @@ def test_folders_pipes_dangling_links_and_missing_files_are_refused(tmp_path):
     assert not (tmp_path / "nowhere").exists()
 
 
+def test_a_path_of_any_length_is_a_path(tmp_path, monkeypatch):
+    """Also where it has as many characters, and such characters, as 32 bytes in base64."""
+    monkeypatch.chdir(tmp_path)
+    for length in (43, 44, 63):
+        made = SealingKey.create("k" * length)
+        assert made.fingerprint == SealingKey.load("k" * length).fingerprint
+
+
 def test_a_key_given_as_a_path_is_not_shown(tmp_path):
     SealingKey.create(tmp_path / "key")
     line = (tmp_path / "key").read_text()

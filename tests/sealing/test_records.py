@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from sfumato.sealing import records as module
-from sfumato.sealing.records import CONTENT_FIELD, RecordStore, travelling, vectors_of
+from sfumato.sealing.records import CONTENT_FIELD, Records, travelling, vectors_of
 from sfumato.stores import Memory
 
 
 def test_records_come_back_and_go():
-    store = RecordStore(Memory())
+    store = Records(Memory())
     ids = [f"id {row}" for row in range(1203)]
     contents = [bytes([row % 256]) * (row % 7) for row in range(1203)]
     store.put(ids, contents)
@@ -25,8 +25,8 @@ def test_records_come_back_and_go():
 
 def test_a_vector_is_a_function_of_the_id_alone():
     first, second = Memory(), Memory()
-    RecordStore(first).put(["a", "b"], [b"one", b"two"])
-    RecordStore(second).put(["b"], [b"another content, of another length"])
+    Records(first).put(["a", "b"], [b"one", b"two"])
+    Records(second).put(["b"], [b"another content, of another length"])
     assert np.array_equal(first.get(["b"]).vectors, second.get(["b"]).vectors)
     many = vectors_of([f"id {row}" for row in range(2000)])
     assert np.allclose(np.linalg.norm(many, axis=1), 1, atol=1e-6)
@@ -35,14 +35,14 @@ def test_a_vector_is_a_function_of_the_id_alone():
 
 def test_what_is_no_record_is_left_out():
     store = Memory()
-    RecordStore(store).put(["good"], [b"content"])
+    Records(store).put(["good"], [b"content"])
     vector = vectors_of(["x"])
     store.add(["none"], vector, [{}])
     store.add(["number"], vector, [{CONTENT_FIELD: 7}])
     store.add(["letters"], vector, [{CONTENT_FIELD: "not base64 at all!"}])
     store.add(["foreign"], vector, [{CONTENT_FIELD: "ü"}])
-    assert RecordStore(store).get(["good", "none", "number", "letters", "foreign"]) == {"good": b"content"}
-    assert dict(RecordStore(store).scan()) == {"good": b"content"}
+    assert Records(store).get(["good", "none", "number", "letters", "foreign"]) == {"good": b"content"}
+    assert dict(Records(store).scan()) == {"good": b"content"}
 
 
 @pytest.mark.parametrize(("count", "size", "batches"), [(1200, 10, 3), (5, 3 << 20, 3), (2, 9 << 20, 2)])
@@ -50,12 +50,12 @@ def test_batches_are_what_a_product_bears(count, size, batches, monkeypatch):
     store, seen = Memory(), []
     add = store.add
     monkeypatch.setattr(store, "add", lambda ids, *rest: (seen.append(len(ids)), add(ids, *rest)))
-    RecordStore(store).put([f"{row}" for row in range(count)], [bytes(size)] * count)
+    Records(store).put([f"{row}" for row in range(count)], [bytes(size)] * count)
     assert len(seen) == batches and sum(seen) == count == len(store)
 
 
 def test_what_travels_is_counted_as_it_is_written():
     store = Memory()
     for size in (0, 1, 2, 3, 452):
-        RecordStore(store).put(["one"], [bytes(size)])
+        Records(store).put(["one"], [bytes(size)])
         assert travelling(size) == len(store.get(["one"]).metadata[0][module.CONTENT_FIELD])

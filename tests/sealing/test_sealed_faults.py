@@ -10,7 +10,7 @@ import pytest
 
 from sfumato.errors import ArtifactError, InputError, StoreError
 from sfumato.sealing.keys import SealingKey
-from sfumato.sealing.records import RecordStore
+from sfumato.sealing.records import Records
 from sfumato.stores import Memory
 from tests.sealing.collections import contents, metadata, names, notes, overwrite, sealed
 
@@ -82,21 +82,21 @@ def test_records_in_each_others_place_are_refused(store, kind):
 
 def test_an_answer_in_another_order_changes_nothing(store, monkeypatch):
     wanted = store.search(TEXTS[7], 10)
-    get = RecordStore.get
-    monkeypatch.setattr(RecordStore, "get", lambda self, ids: dict(reversed(get(self, ids).items())))
+    get = Records.get
+    monkeypatch.setattr(Records, "get", lambda self, ids: dict(reversed(get(self, ids).items())))
     assert store.search(TEXTS[7], 10).hits == wanted.hits
 
 
 def test_answers_to_other_questions_are_refused(store, monkeypatch):
     """Every id is answered with another record of the store, all of them whole."""
     held = list(contents(store.store).values())
-    get = RecordStore.get
+    get = Records.get
 
     def answered(self, ids):
         found = get(self, ids)
         return {name: base64.b64decode(held[at]) for at, name in enumerate(found)}
 
-    monkeypatch.setattr(RecordStore, "get", answered)
+    monkeypatch.setattr(Records, "get", answered)
     result = store.search(TEXTS[7], 10)
     assert not result.complete and len(result.faults) > 50
     honest(result)

@@ -16,7 +16,7 @@ from sfumato.sealing.client.outbox import Outbox
 from sfumato.sealing.codebook import Codebook
 from sfumato.sealing.keys import SealingKey
 from sfumato.sealing.multimap import PostingList
-from sfumato.sealing.records import RecordStore
+from sfumato.sealing.records import Records
 from sfumato.sealing.state import ClientState, Member, SealedSettings
 from sfumato.stores import Memory
 from tests.sealing.collections import metadata, names, notes, sealed
@@ -130,7 +130,7 @@ def test_the_folder_shows_counts_and_sizes_alone(tmp_path):
 
 def test_an_outbox_is_read_before_the_store_and_sent_in_order(state):
     store = Memory()
-    records = RecordStore(store)
+    records = Records(store)
     box = Outbox(state.file, records)
     records.put(["b", "c"], [b"old b", b"old c"])
     with state.file.changing():
@@ -144,7 +144,7 @@ def test_an_outbox_is_read_before_the_store_and_sent_in_order(state):
 
 
 def test_large_records_are_sent_a_few_at_a_time(state, monkeypatch):
-    records, seen = RecordStore(Memory()), []
+    records, seen = Records(Memory()), []
     put = records.put
     monkeypatch.setattr(records, "put", lambda ids, contents: (seen.append(len(ids)), put(ids, contents)))
     box = Outbox(state.file, records)

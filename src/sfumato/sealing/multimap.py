@@ -22,6 +22,7 @@ from sfumato.sealing.keys import SealingKey
 PostingPlace = tuple[int, int, int]
 """Table, cell and slot of one posting."""
 
+_LAYOUTS = [struct.Struct(f"<{count}Q") for count in range(6)]
 _HEAD = struct.Struct("<QQ")
 _ENTRY = np.dtype([("slot", "<u8"), ("row", "<u8")])
 _LEAST = 128
@@ -108,7 +109,7 @@ class PostingList:
 
 def _prf(key: bytes, *numbers: int) -> bytes:
     """HMAC-SHA256 of numbers of a fixed width, so that no two lists of them give the same bytes."""
-    return hmac.digest(key, struct.pack(f"<{len(numbers)}Q", *numbers), "sha256")
+    return hmac.digest(key, _LAYOUTS[len(numbers)].pack(*numbers), "sha256")
 
 
 def _id(key: bytes, *numbers: int) -> str:

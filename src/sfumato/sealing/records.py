@@ -25,7 +25,7 @@ _LARGEST_BATCH = 8 << 20
 """Bytes that are handed to a product at once, where one record is not larger by itself."""
 
 
-class RecordStore:
+class Records:
     """Records of bytes in a store, each under an id that was never used for anything else."""
 
     def __init__(self, store: Store) -> None:

@@ -29,7 +29,7 @@ from sfumato.sealing.filing import MOST_UNITS
 from sfumato.sealing.keys import SealingKey
 from sfumato.sealing.measuring import Oversampling
 from sfumato.sealing.packing import Precision
-from sfumato.sealing.records import RecordStore
+from sfumato.sealing.records import Records
 from sfumato.sealing.shredding import ErasureRecord
 from sfumato.sealing.state import SealedSettings
 from sfumato.stores.base import Store
@@ -100,7 +100,7 @@ class SealedStore:
         encoder = load_embedder(embedder) if isinstance(embedder, str | os.PathLike) else embedder
         state = open_state(store, Path(folder), self._key, tenant, encoder, new if create else None)
         waiting = whole_number(buffer, "buffer", 0, 10**6)
-        self._client = SealedClient(state, RecordStore(store), self._key, encoder, waiting)
+        self._client = SealedClient(state, Records(store), self._key, encoder, waiting)
         self._search, self._writer = RowSearch(self._client), RowWriter(self._client)
         if not state.file.busy():
             self._client.catch_up()

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from sfumato.sealing.client.database import StateFile
-from sfumato.sealing.records import RecordStore
+from sfumato.sealing.records import Records
 
 _AT_ONCE = 2000
 _BYTES_AT_ONCE = 32 << 20
@@ -19,7 +19,7 @@ _BYTES_AT_ONCE = 32 << 20
 class Outbox:
     """Records to write and ids to delete; what stands here is newer than what the store holds."""
 
-    def __init__(self, file: StateFile, records: RecordStore) -> None:
+    def __init__(self, file: StateFile, records: Records) -> None:
         self._file, self._records = file, records
 
     def put(self, records: Iterable[tuple[str, bytes]]) -> None:

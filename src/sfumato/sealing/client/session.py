@@ -22,7 +22,7 @@ from sfumato.sealing.client.outbox import Outbox
 from sfumato.sealing.envelope import OVERHEAD
 from sfumato.sealing.keys import SealingKey
 from sfumato.sealing.packing import packed_size, unpack
-from sfumato.sealing.records import RecordStore, travelling
+from sfumato.sealing.records import Records, travelling
 from sfumato.sealing.shredding import ErasureRecord
 from sfumato.sealing.state import ClientState, Member, SealedSettings
 from sfumato.types import Vectors
@@ -46,7 +46,7 @@ class SealedClient(KeyHolder):
     def __init__(
         self,
         state: ClientState,
-        records: RecordStore,
+        records: Records,
         key: SealingKey,
         embedder: Embedder | None,
         buffer: int = 0,
