@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -13,6 +14,7 @@ import pytest
 from sfumato.stores import open_store
 from tests.sealing.collections import contents, metadata, names, notes, sealed
 from tests.sealing.crash import AFTER, BEFORE, change
+from tests.stores.servers import postgres, quick_folder
 
 ROOT = Path(__file__).parents[2]
 
@@ -72,10 +74,22 @@ def test_a_killed_change_is_there_whole_or_not_at_all(action, when, tmp_path):
         assert store._client.state.to_shred() == []
 
 
-@pytest.mark.parametrize("product", ["chroma", "lancedb", "faiss"])
+@contextlib.contextmanager
+def address(product, folder):
+    if product == "pgvector":
+        with postgres() as base:
+            yield f"{base}#notes"
+    elif product == "qdrant":
+        with quick_folder() as quick:
+            yield f"qdrant:{quick}/store#notes"
+    else:
+        yield f"{product}:{folder}/store#notes"
+
+
+@pytest.mark.parametrize("product", ["chroma", "lancedb", "faiss", "qdrant", "pgvector"])
 def test_killed_in_the_middle_of_an_add_to_a_product(product, tmp_path):
-    url = f"{product}:{tmp_path}/store#notes"
-    begin(url, tmp_path)
-    crash(url, tmp_path, "add", "inside")
-    with sealed(tmp_path, open_store(url)) as store:
-        whole(store, expected("add", True))
+    with address(product, tmp_path) as url:
+        begin(url, tmp_path)
+        crash(url, tmp_path, "add", "inside")
+        with sealed(tmp_path, open_store(url)) as store:
+            whole(store, expected("add", True))

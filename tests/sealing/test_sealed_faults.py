@@ -316,3 +316,19 @@ def test_many_threads_and_clients_write_and_search_at_once(tmp_path):
     assert len(contents(rows)) == 2 * ROWS + 1
     for client in clients:
         client._client.state.file.close()
+
+
+def test_an_add_that_is_refused_in_its_middle_leaves_the_client_as_it_was(store, monkeypatch):
+    from sfumato.sealing.client import writing
+
+    def refused(*_):
+        raise StoreError("no room")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(writing.SealedClient, "count_change", refused)
+        with pytest.raises(StoreError, match="no room"):
+            store.add(["new"], ["a new text"])
+    assert len(store) == ROWS and store.get(["new"]) == [] and store.search(TEXTS[3], 60).complete
+    store.add(["newer"], ["a newer text"])
+    assert len(store) == ROWS + 1 and store.search("a newer text", 1).hits[0].id == "newer"
+    assert len(contents(store.store)) == 2 * (ROWS + 1) + 1

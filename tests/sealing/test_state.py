@@ -74,6 +74,21 @@ def test_a_change_that_fails_leaves_nothing(state):
     assert state.settings.rows == 5 and state.settings.epoch == 0 and list(state.members([1])) == [1]
 
 
+def test_what_was_read_inside_a_change_that_failed_is_forgotten(state):
+    with state.file.changing():
+        state.save_codebook(Codebook([np.eye(4, dtype=np.float32)]))
+    with pytest.raises(RuntimeError), state.file.changing():
+        state.change(rows=7)
+        assert state.settings.rows == 7
+        state.save_codebook(Codebook([np.eye(4, dtype=np.float32)[:2]]))
+        assert state.codebook().cells == [2]
+        raise RuntimeError
+    assert state.settings.rows == 0 and state.codebook().cells == [4]
+    with state.file.changing():
+        state.save_codebook(Codebook([np.eye(4, dtype=np.float32)[:3]]))
+    assert state.settings.rows == 0 and state.codebook().cells == [3]
+
+
 def test_another_key_or_tenant_opens_nothing(state):
     for key, tenant in ((SealingKey(bytes(range(1, 33))), "tenant"), (KEY, "another")):
         other = ClientState(StateFile(state.file.folder), key, tenant)

@@ -91,7 +91,7 @@ class ClientState(KeyHolder):
         self._cached: tuple[Any, SealedSettings | None] | None = None
         self._names: tuple[str, bytes] | None = None
         self._ids: tuple[tuple[str, int, int], RecordIds] | None = None
-        self._codebook: tuple[int, Codebook] | None = None
+        self._codebook: tuple[tuple[int, int], Codebook] | None = None
 
     @cached_property
     def shredder(self) -> Shredder:
@@ -269,10 +269,10 @@ class ClientState(KeyHolder):
         number = self.settings.codebook
         if not number:
             return None
-        if self._codebook is None or self._codebook[0] != number:
+        if self._codebook is None or self._codebook[0] != (number, self.file.undone):
             ((sealed,),) = self.file.run("SELECT value FROM facts WHERE name = 'codebook'")
             (plain,) = self._opened("codebook", [("", number, sealed, self.salts([number])[0])])
-            self._codebook = (number, Codebook.from_bytes(plain))
+            self._codebook = ((number, self.file.undone), Codebook.from_bytes(plain))
         return self._codebook[1]
 
     def save_codebook(self, codebook: Codebook) -> None:

@@ -51,6 +51,8 @@ class StateFile:
         self._writer, self._turn = threading.RLock(), threading.RLock()
         self._held = 0
         self._open = 0
+        self.undone = 0
+        """How many transactions failed here: what was read inside one is not to be remembered."""
         self._prepare()
         with self._speaking():
             self._db = sqlite3.connect(
@@ -140,6 +142,7 @@ class StateFile:
                 yield
                 self._db.execute("COMMIT")
             except BaseException:
+                self.undone += 1
                 if self._db.in_transaction:
                     self._db.execute("ROLLBACK")
                 raise
@@ -174,10 +177,10 @@ class StateFile:
             part = keys[start : start + 500]
             yield from self.run(f"{statement} ({','.join('?' * len(part))})", part)
 
-    def moment(self) -> tuple[int, int]:
+    def moment(self) -> tuple[int, int, int]:
         """A value that differs when another connection, or this one, has changed the file."""
         with self._turn:
-            return self.run("PRAGMA data_version")[0][0], self._db.total_changes
+            return self.run("PRAGMA data_version")[0][0], self._db.total_changes, self.undone
 
     def copy(self, folder: Path) -> None:
         """Write the file as it is into another folder."""

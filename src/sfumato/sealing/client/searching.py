@@ -27,7 +27,7 @@ FILTERED_TEXTS = 256
 """Texts that a search with a filter looks at: the best ones, since metadata is sealed with the text."""
 MOST_CANDIDATES = 20_000
 """Postings that one search fetches, at most; cells that are further away are cut off."""
-_TRIES = 2
+_TRIES = 4
 
 
 @dataclass(slots=True)
