@@ -7,7 +7,7 @@ the answer if and only if one of its cells was asked for. One pass over the quer
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -92,14 +92,9 @@ class Oversampling:
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
-        rows = [
-            {"probes": p.probes, "kept": p.kept, "low": p.low, "candidates": p.candidates, "most": p.most}
-            for p in self.curve
-        ]
         return {
-            "metric": self.metric, "target": self.target, "holds": self.holds, "probes": self.probes,
-            "kept": self.chosen.kept, "low": self.chosen.low, "candidates": self.candidates,
-            "bytes": self.bytes, "queries": self.queries, "curve": rows,
+            "metric": self.metric, "target": self.target, "holds": self.holds, **asdict(self.chosen),
+            "bytes": self.bytes, "queries": self.queries, "curve": [asdict(each) for each in self.curve],
         }  # fmt: skip
 
 
@@ -108,18 +103,23 @@ def queries_needed(target: float) -> int:
     return int(np.ceil(_Z * _Z * target / (1 - target))) if target < 1 else 1 << 62
 
 
-def own_queries(
-    rows: Filed, count: int = QUERIES, rng: np.random.Generator | None = None
-) -> tuple[Vectors, Rows]:
-    """Queries from the collection itself: a sentence of a row, or its own vector, and their rows."""
+def drawn(rows: Filed, count: int = QUERIES, rng: np.random.Generator | None = None) -> tuple[Rows, Rows]:
+    """Numbers of vectors, one each of some rows (a sentence's, or the own one where there is none), and rows."""
     chosen = generator() if rng is None else rng
-    picked = chosen.choice(rows.count, min(count, rows.count), replace=False)
+    picked = np.asarray(chosen.choice(rows.count, min(count, rows.count), replace=False), np.intp)
     order = np.argsort(rows.rows, kind="stable")
     ends = np.searchsorted(rows.rows[order], [picked, picked + 1])
     # The first vector of a row is its own, which stands for the row only where there is no other.
     firsts = np.minimum(ends[0] + 1, ends[1] - 1)
-    places = chosen.integers(firsts, ends[1])
-    return rows.vectors[order[places]], np.asarray(picked, np.intp)
+    return order[chosen.integers(firsts, ends[1])], picked
+
+
+def own_queries(
+    rows: Filed, count: int = QUERIES, rng: np.random.Generator | None = None
+) -> tuple[Vectors, Rows]:
+    """Queries from the collection itself: a sentence of a row, or its own vector, and their rows."""
+    numbers, picked = drawn(rows, count, rng)
+    return rows.vectors[numbers], picked
 
 
 def fewest(
@@ -131,6 +131,7 @@ def fewest(
     *,
     own: Rows | None = None,
     relevant: Judgements | None = None,
+    apart: Sequence[Set[Place] | None] | None = None,
     record_bytes: int = 512,
     most_probes: int = MOST_PROBES,
 ) -> Oversampling:
@@ -144,6 +145,7 @@ def fewest(
         keep: such as recall@10=0.99 or ndcg@10=0.995.
         own: for each query the row it was taken from, which is not counted as found; -1 for none.
         relevant: gains by row of each query; the first k of exact search if None.
+        apart: for each query the places of its relevant rows, where they are not those of `places`.
         record_bytes: what one record costs.
         most_probes: where the search ends.
     """
@@ -152,11 +154,13 @@ def fewest(
         raise ParameterError("`keep` must ask for recall or ndcg of a search. Found cosine.")
     kind, k = wish.metric.partition("@")[0], int(wish.metric.partition("@")[2])
     stored, asked = unit(vectors), unit(queries, dim=codebook.dim)
-    _check(stored, places, asked, own, relevant)
+    _check(stored, places, asked, own=own, relevant=relevant, apart=apart)
     most_probes = min(whole_number(most_probes, "most_probes", 1, 1 << 20), max(codebook.cells))
     ranked = exact(asked, stored, k * (1 if relevant is None else _DEPTH), own)
     gains, ideal = _gains(ranked, relevant, k, kind)
-    found_at, fetched = reached(ranked, places, codebook.route(asked, most_probes), codebook.cells)
+    routed = codebook.route(asked, most_probes)
+    found_at, fetched = reached(ranked, places, routed, codebook.cells)
+    _set_apart(found_at, gains > 0, routed, apart or [])
     steps = _steps(most_probes)
     values = np.stack([_answered(gains, found_at <= probes, k, kind) for probes in steps], axis=1)
     clean = _answered(gains, np.ones_like(found_at, np.bool_), k, kind)
@@ -228,16 +232,26 @@ def reached(
     return found_at, fetched
 
 
-def _check(
-    stored: Vectors, places: Sequence[Any], asked: Vectors, own: Any, relevant: Judgements | None
+def _set_apart(
+    found_at: Rows, wanted: NDArray[np.bool_], routed: Rows, apart: Sequence[Set[Place] | None]
 ) -> None:
-    for name, given, wanted in (
-        ("places", places, len(stored)),
-        ("own", own, len(asked)),
-        ("relevant", relevant, len(asked)),
-    ):
+    """Say of wanted rows when their places apart are reached, in place of those they are filed under."""
+    for query, places in enumerate(apart):
+        if places is not None:
+            turns = [
+                int(turn)
+                for table, cell in places
+                for turn in np.flatnonzero(routed[query, table] == cell)[:1]
+            ]
+            found_at[query, wanted[query]] = 1 + min(turns, default=routed.shape[2])
+
+
+def _check(stored: Vectors, places: Sequence[Any], asked: Vectors, **each: Any) -> None:
+    counts = {"places": (places, len(stored)), **{name: (given, len(asked)) for name, given in each.items()}}
+    for name, (given, wanted) in counts.items():
         if given is not None and len(given) != wanted:
             raise InputError(f"`{name}` must have {wanted} entries. Found {len(given)}.")
+    own = each["own"]
     if not len(asked) or len(stored) < 1 + (own is not None):
         raise InputError(f"A measurement needs rows and queries. Found {len(stored)} and {len(asked)}.")
     if not all(places):
