@@ -2,7 +2,7 @@
 
 For `recall@k`, a query is a sentence of a row, or a short row itself, and the k rows nearest to it are to be
 found. For `ndcg@k` it looks for one row, as people do: the row a sentence was taken from, filed without that
-sentence, or, for a short row, the row nearest to it.
+sentence, or, for a short row, the row nearest to it. Both need more probes than the queries of people did.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ import numpy as np
 
 from sfumato.sealing.codebook import Codebook, unit
 from sfumato.sealing.filing import Filed, Place
-from sfumato.sealing.measuring import MOST_PROBES, QUERIES, Oversampling, drawn, exact, fewest
+from sfumato.sealing.measuring import MOST_PROBES, QUERIES, Oversampling, drawn, fewest
+from sfumato.sealing.reaching import exact
 from sfumato.types import Rows
 
 
