@@ -188,7 +188,8 @@ def unit(vectors: Any, *, dim: int | None = None) -> Vectors:
 
 def _peaks(array: Vectors) -> NDArray[np.float32]:
     """The largest absolute number of each row."""
-    return np.maximum(array.max(axis=1, initial=0.0), -array.min(axis=1, initial=0.0))
+    peaks = np.maximum(array.max(axis=1, initial=0.0), -array.min(axis=1, initial=0.0))
+    return np.asarray(peaks, np.float32)
 
 
 def _rounded(centroids: Vectors) -> tuple[NDArray[np.int8], NDArray[np.float32]]:

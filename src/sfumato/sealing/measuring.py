@@ -7,7 +7,7 @@ the answer if and only if one of its cells was asked for. One pass over the quer
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from sfumato.numbers import whole_number
 from sfumato.randomness import generator
 from sfumato.sealing.codebook import Codebook, unit
 from sfumato.sealing.filing import Filed, Place
+from sfumato.sealing.reaching import exact, reached, set_apart
 from sfumato.types import Floats, Rows, Vectors
 
 MOST_PROBES = 256
@@ -29,7 +30,6 @@ QUERIES = 1000
 
 _DEPTH = 10
 """Judged rows are followed down to so many times k: they move up where others are missed."""
-_SCORES = 1 << 24
 _Z = 1.96
 
 
@@ -92,14 +92,9 @@ class Oversampling:
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
-        rows = [
-            {"probes": p.probes, "kept": p.kept, "low": p.low, "candidates": p.candidates, "most": p.most}
-            for p in self.curve
-        ]
         return {
-            "metric": self.metric, "target": self.target, "holds": self.holds, "probes": self.probes,
-            "kept": self.chosen.kept, "low": self.chosen.low, "candidates": self.candidates,
-            "bytes": self.bytes, "queries": self.queries, "curve": rows,
+            "metric": self.metric, "target": self.target, "holds": self.holds, **asdict(self.chosen),
+            "bytes": self.bytes, "queries": self.queries, "curve": [asdict(each) for each in self.curve],
         }  # fmt: skip
 
 
@@ -108,18 +103,30 @@ def queries_needed(target: float) -> int:
     return int(np.ceil(_Z * _Z * target / (1 - target))) if target < 1 else 1 << 62
 
 
+def drawn(rows: Filed, count: int = QUERIES, rng: np.random.Generator | None = None) -> tuple[Rows, Rows]:
+    """Numbers of vectors, one each of some rows, and the rows: a sentence's, or its own where it has none.
+
+    Sentences come from the half that is nearest to the row's own vector: people ask what a text is about.
+    """
+    chosen = generator() if rng is None else rng
+    picked = np.asarray(chosen.choice(rows.count, min(count, rows.count), replace=False), np.intp)
+    order = np.argsort(rows.rows, kind="stable")
+    lows, highs = np.searchsorted(rows.rows[order], [picked, picked + 1])
+    numbers = np.empty(len(picked), np.intp)
+    for at, (low, high) in enumerate(zip(lows, highs, strict=True)):
+        own, sentences = order[low], order[low + 1 : high]  # a row's own vector is the first of its
+        near = np.argsort(-(rows.vectors[sentences] @ rows.vectors[own]), kind="stable")
+        half = sentences[near[: (len(near) + 1) // 2]]
+        numbers[at] = chosen.choice(half) if len(half) else own
+    return numbers, picked
+
+
 def own_queries(
     rows: Filed, count: int = QUERIES, rng: np.random.Generator | None = None
 ) -> tuple[Vectors, Rows]:
-    """Queries from the collection itself: a sentence of a row, or its own vector, and their rows."""
-    chosen = generator() if rng is None else rng
-    picked = chosen.choice(rows.count, min(count, rows.count), replace=False)
-    order = np.argsort(rows.rows, kind="stable")
-    ends = np.searchsorted(rows.rows[order], [picked, picked + 1])
-    # The first vector of a row is its own, which stands for the row only where there is no other.
-    firsts = np.minimum(ends[0] + 1, ends[1] - 1)
-    places = chosen.integers(firsts, ends[1])
-    return rows.vectors[order[places]], np.asarray(picked, np.intp)
+    """Queries from the collection itself: a sentence of a row, or its own vector; and their rows."""
+    numbers, picked = drawn(rows, count, rng)
+    return rows.vectors[numbers], picked
 
 
 def fewest(
@@ -131,6 +138,7 @@ def fewest(
     *,
     own: Rows | None = None,
     relevant: Judgements | None = None,
+    apart: Sequence[Set[Place] | None] | None = None,
     record_bytes: int = 512,
     most_probes: int = MOST_PROBES,
 ) -> Oversampling:
@@ -144,6 +152,7 @@ def fewest(
         keep: such as recall@10=0.99 or ndcg@10=0.995.
         own: for each query the row it was taken from, which is not counted as found; -1 for none.
         relevant: gains by row of each query; the first k of exact search if None.
+        apart: for each query the places of its relevant rows, where they are not those of `places`.
         record_bytes: what one record costs.
         most_probes: where the search ends.
     """
@@ -152,11 +161,13 @@ def fewest(
         raise ParameterError("`keep` must ask for recall or ndcg of a search. Found cosine.")
     kind, k = wish.metric.partition("@")[0], int(wish.metric.partition("@")[2])
     stored, asked = unit(vectors), unit(queries, dim=codebook.dim)
-    _check(stored, places, asked, own, relevant)
+    _check(stored, places, asked, own=own, relevant=relevant, apart=apart)
     most_probes = min(whole_number(most_probes, "most_probes", 1, 1 << 20), max(codebook.cells))
     ranked = exact(asked, stored, k * (1 if relevant is None else _DEPTH), own)
     gains, ideal = _gains(ranked, relevant, k, kind)
-    found_at, fetched = reached(ranked, places, codebook.route(asked, most_probes), codebook.cells)
+    routed = codebook.route(asked, most_probes)
+    found_at, fetched = reached(ranked, places, routed, codebook.cells)
+    set_apart(found_at, gains > 0, routed, apart or [])
     steps = _steps(most_probes)
     values = np.stack([_answered(gains, found_at <= probes, k, kind) for probes in steps], axis=1)
     clean = _answered(gains, np.ones_like(found_at, np.bool_), k, kind)
@@ -180,64 +191,12 @@ def fewest(
     return Oversampling(wish.metric, wish.target, bool(good), chosen, record_bytes, len(values), curve)
 
 
-def exact(asked: Vectors, stored: Vectors, count: int, own: Rows | None = None) -> Rows:
-    """`[q, count]` the rows nearest to each query by cosine, the nearest first, without its own row."""
-    count = min(count, len(stored) - (own is not None))
-    out = np.empty((len(asked), max(0, count)), np.intp)
-    if count < 1:
-        return out
-    step = max(1, _SCORES // len(stored))
-    for first in range(0, len(asked), step):
-        part = slice(first, min(first + step, len(asked)))
-        cosines = asked[part] @ stored.T
-        if own is not None:
-            here = np.flatnonzero(own[part] >= 0)
-            cosines[here, own[part][here]] = -np.inf
-        near = np.argpartition(-cosines, count - 1, axis=1)[:, :count]
-        order = np.argsort(-np.take_along_axis(cosines, near, axis=1), axis=1)
-        out[part] = np.take_along_axis(near, order, axis=1)
-    return out
-
-
-def reached(
-    ranked: Rows, places: Sequence[Set[Place]], routed: Rows, cells: Sequence[int]
-) -> tuple[Rows, Rows]:
-    """`[q, r]` the probes that reach each ranked row, one more than there are if none; `[q, p]` records.
-
-    `routed` is `[q, tables, p]`; records are those fetched with so many probes, over all tables.
-    """
-    tables, probes = routed.shape[1:]
-    # Numbers of cells after the last hold nothing, so every table has room for them.
-    first = np.cumsum([0, *(count + probes for count in cells)])
-    counts = np.array([len(each) for each in places])
-    flat = np.fromiter(
-        (first[table] + cell for each in places for table, cell in each), np.intp, int(counts.sum())
-    )
-    begins = np.cumsum(counts) - counts
-    sizes = np.bincount(flat, minlength=int(first[-1]))
-    asked = routed + first[:tables, None]
-    fetched = np.cumsum(sizes[asked].sum(axis=1), axis=1)
-    found_at = np.full(ranked.shape, probes + 1, np.intp)
-    when = np.full(int(first[-1]), probes + 1, np.intp)
-    turn = np.broadcast_to(np.arange(1, probes + 1), (tables, probes))
-    for query, rows in enumerate(ranked):
-        when[asked[query]] = turn
-        for number, row in enumerate(rows):
-            found_at[query, number] = when[flat[begins[row] : begins[row] + counts[row]]].min()
-        when[asked[query]] = probes + 1
-    return found_at, fetched
-
-
-def _check(
-    stored: Vectors, places: Sequence[Any], asked: Vectors, own: Any, relevant: Judgements | None
-) -> None:
-    for name, given, wanted in (
-        ("places", places, len(stored)),
-        ("own", own, len(asked)),
-        ("relevant", relevant, len(asked)),
-    ):
+def _check(stored: Vectors, places: Sequence[Any], asked: Vectors, **each: Any) -> None:
+    counts = {"places": (places, len(stored)), **{name: (given, len(asked)) for name, given in each.items()}}
+    for name, (given, wanted) in counts.items():
         if given is not None and len(given) != wanted:
             raise InputError(f"`{name}` must have {wanted} entries. Found {len(given)}.")
+    own = each["own"]
     if not len(asked) or len(stored) < 1 + (own is not None):
         raise InputError(f"A measurement needs rows and queries. Found {len(stored)} and {len(asked)}.")
     if not all(places):
