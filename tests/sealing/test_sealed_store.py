@@ -330,3 +330,16 @@ def test_neither_key_nor_text_shows(full, tmp_path):
     for secret in (full._client, full._client.state):
         with pytest.raises(RandomnessError):
             copy.copy(secret)
+
+
+def test_less_may_be_asked_of_a_search(full, tmp_path):
+    """One row that is looked for needs fewer records than ten neighbours of it."""
+    with sealed(tmp_path, keep="ndcg@10=0.95", tables=2) as store:
+        store.add(IDS, TEXTS, FIELDS)
+        assert store.measured.metric == "ndcg@10" and store.settings.probes < full.settings.probes
+        assert store.search(TEXTS[9], 1).hits[0].id == IDS[9]
+    with pytest.raises(ParameterError, match="keep"):
+        sealed(tmp_path, keep="cosine=0.9")
+    # A collection keeps what it was made with.
+    with sealed(tmp_path, store=Memory(), keep="recall@10=0.5", tables=5) as store:
+        assert (store.settings.keep, store.settings.tables) == ("ndcg@10=0.95", 2)

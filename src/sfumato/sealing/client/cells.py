@@ -16,7 +16,8 @@ from sfumato.sealing.client.session import SealedClient
 from sfumato.sealing.client.writing import NewRows, file_rows, record_ids
 from sfumato.sealing.codebook import Codebook, unit
 from sfumato.sealing.filing import MOST_UNITS, Filed, filed
-from sfumato.sealing.measuring import Oversampling, fewest, own_queries
+from sfumato.sealing.measuring import Oversampling
+from sfumato.sealing.own_searches import fewest_own
 from sfumato.sealing.state import CellKey, Member
 from sfumato.types import Vectors
 
@@ -72,8 +73,7 @@ class Learning:
         places = rows.places(codebook)
         if self.probes is not None:
             return LearnedCells(codebook, places, self.probes)
-        queries, taken_from = own_queries(rows)
-        found = fewest(own, places, codebook, queries, self.keep, own=taken_from, record_bytes=record_bytes)
+        found = fewest_own(own, rows, places, codebook, self.keep, record_bytes=record_bytes)
         return LearnedCells(codebook, places, found.probes, found)
 
 
