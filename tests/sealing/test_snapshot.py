@@ -103,6 +103,26 @@ def test_no_cell_is_an_erased_rows_vector(tmp_path):
         assert [each.hits[0].text for each in found] == [texts[row] for row in kept[::20]]
 
 
+def test_erasing_takes_rows_that_were_deleted_before_out_of_the_cells(tmp_path):
+    texts = notes(ROWS)
+    vectors = ENCODER.embed(texts)
+    with sealed(tmp_path) as store:
+        store.add(names(ROWS), texts)
+        state = store._client.state
+        cells = state.codebook().assign(vectors)[:, 0]
+        alone = [row for row in range(ROWS) if (cells == cells[row]).sum() == 1][:2]
+        other = next(row for row in range(ROWS) if (cells == cells[row]).sum() > 2)
+        assert alone
+        store.delete([names(ROWS)[row] for row in alone[:1]])
+        store.update([names(ROWS)[row] for row in alone[1:]], ["another text"] * len(alone[1:]))
+        assert near(state.codebook(), vectors[alone]).min() > 0.999 and len(state.cells_left()) == len(alone)
+        store.erase([names(ROWS)[other]])
+        assert near(state.codebook(), vectors[alone]).max() < 0.95 and state.cells_left() == set()
+        store.delete(names(ROWS)[:3])
+        store.relearn()
+        assert state.cells_left() == set()
+
+
 def near(codebook, vectors):
     """The cosine of each vector with the centroid nearest to it."""
     centroids = codebook.centroids[0]

@@ -286,6 +286,20 @@ class ClientState(KeyHolder):
             self.shred_later([before])
         self.change(codebook=number)
 
+    def cells_left(self) -> set[CellKey]:
+        """Cells that still tell of rows which were deleted or replaced."""
+        found = self.file.run("SELECT value FROM facts WHERE name = 'left'")
+        if not found:
+            return set()
+        (plain,) = self._opened("left", [("", 0, found[0][0], None)])
+        return {(table, cell) for table, cell in json.loads(unpadded(plain))}
+
+    def left_cells(self, cells: set[CellKey]) -> None:
+        """Note which cells tell of rows that are gone."""
+        (bound,) = self._bounds("left", [("", 0)])
+        plain = padded(json.dumps(sorted(cells)).encode().ljust(_LEAST))
+        self.file.run("INSERT OR REPLACE INTO facts VALUES ('left', ?)", (self._envelope.seal(plain, bound),))
+
     # Erasures
 
     def shred_later(self, numbers: Iterable[int], *, now: bool = False) -> None:

@@ -98,6 +98,7 @@ def _move(client: SealedClient, learned: LearnedCells, vectors: Vectors) -> None
     state = client.state
     old = state.settings
     state.clear_lists()
+    state.left_cells(set())
     state.save_codebook(learned.codebook)
     done = 0
     for members in state.walk(_AT_ONCE):
@@ -114,13 +115,13 @@ def _move(client: SealedClient, learned: LearnedCells, vectors: Vectors) -> None
 
 
 def without_trace(client: SealedClient, gone: Sequence[Member], learning: Learning) -> None:
-    """Have the cells that rows were filed under say nothing of them; before the rows are withdrawn.
+    """Have the cells say nothing of rows that go, nor of those that went before; before they are withdrawn.
 
     A centroid of few rows is nearly a vector. It becomes the mean of what else is filed there, or, where
     there is nothing else, the same as another cell's.
     """
     state, codebook = client.state, client.state.codebook()
-    cells = {(table, cell) for each in gone for table, cell, _ in each.places}
+    cells = {(table, cell) for each in gone for table, cell, _ in each.places} | state.cells_left()
     if codebook is None or not cells:
         return
     numbers = {each.number for each in gone}
@@ -129,9 +130,8 @@ def without_trace(client: SealedClient, gone: Sequence[Member], learning: Learni
     vectors, bad = client.vectors(members)
     rows = client.texts([each.number for each in members])
     good = [at for at, row in enumerate(rows) if row is not None and members[at].number not in bad]
-    by = (
-        learning.filed(client, [row.text for row in rows if row is not None], vectors[good]) if good else None
-    )
+    texts = [row.text for at in good if (row := rows[at]) is not None]
+    by = learning.filed(client, texts, vectors[good]) if good else None
     state.save_codebook(_replaced(codebook, cells, by))
 
 

@@ -139,6 +139,7 @@ class RowWriter:
             with state.file.changing():
                 without_trace(self._client, members, self._learning)
                 withdraw(self._client, members)
+                state.left_cells(set())
                 state.shred_later((each.number for each in members), now=True)
                 self._client.count_change()
             return self._client.catch_up()

@@ -105,6 +105,7 @@ def withdraw(client: SealedClient, members: Sequence[Member]) -> None:
         for each, gone in slots.items():
             lists[each].remove(gone)
         state.save_lists(lists)
+        state.left_cells(state.cells_left() | set(slots))
         state.drop_members(part)
         state.shred_later(each.number for each in part)
     state.change(rows=state.settings.rows - len(members))
