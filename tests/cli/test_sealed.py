@@ -84,6 +84,15 @@ def test_sealing_again_adds_what_is_new_and_changed(sealed_folder):
     assert done.returncode == 0 and f"{ROWS + 1} rows sealed, 2 of them new or changed" in done.stdout
 
 
+def test_a_copy_of_the_key_is_tested(sealed_folder):
+    (sealed_folder / "copy.key").write_bytes((sealed_folder / "notes.key").read_bytes())
+    (sealed_folder / "copy.key").chmod(0o600)
+    SealingKey.create(sealed_folder / "other.key")
+    for copy, code in (("copy.key", 0), ("other.key", 2), ("notes.key", 2), ("absent.key", 2)):
+        done = sfumato("seal", "notes.jsonl", *AT, "--confirm", copy, cwd=sealed_folder)
+        assert done.returncode == code, done.stderr
+
+
 def test_rows_without_ids_are_numbered(folder):
     (folder / "lines.txt").write_text("\n".join(TEXTS[:20]))
     done = sfumato("seal", "lines.txt", *AT, "--embedder", "fake:48", cwd=folder)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from sfumato.cli.options.sealed import (
+    ConfirmOption,
     EmbedderOption,
     HandleOption,
     IdColumnOption,
@@ -48,6 +49,7 @@ def command(
     source: InputFile,
     store: StoreOption,
     key: NewKeyOption,
+    confirm: ConfirmOption = None,
     id_column: IdColumnOption = None,
     handle: HandleOption = "multimap",
     embedder: EmbedderOption = None,
@@ -61,6 +63,8 @@ def command(
     """Seal texts, metadata and vectors into a store; run again, it adds what is new and changed."""
     with open_store(store) as records:
         secret = _key(key, records)
+        if confirm is not None:
+            secret.confirm(confirm)
         folder = state_folder(key, secret, store, tenant, state)
         _make_room(folder, state)
         with SealedStore(

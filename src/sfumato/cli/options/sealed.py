@@ -18,6 +18,10 @@ NewKeyOption = Annotated[
     Path,
     typer.Option("--key", metavar="FILE", help="The key; a file (mode 0600) that is not there is made."),
 ]
+ConfirmOption = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="A copy of the key kept elsewhere: refuse unless it is the same key."),
+]
 KeyOption = Annotated[
     Path, typer.Option("--key", metavar="FILE", help="The key that the collection was sealed with.")
 ]
