@@ -78,6 +78,16 @@ def test_a_record_that_the_product_lost_or_changed_shows(opened):
         assert len(changed.hits) == len(gone.hits) == 4
 
 
+def test_a_text_of_a_megabyte(opened):
+    texts = ["ü and ASCII, a megabyte of it. " * 34_000, "short"]
+    assert len(texts[0].encode()) > 1 << 20
+    vectors = generator(3).standard_normal((2, DIM))
+    with opened(embedder=None) as store:
+        store.add(["long", "short"], texts, vectors=vectors)
+        (result,) = store.search(vectors=vectors[:1], k=2)
+        assert result.complete and [hit.text for hit in result.hits] == texts
+
+
 def files_of(case, folder, address):
     """Every byte that the product has on disk."""
     if case.startswith("pgvector"):

@@ -61,6 +61,13 @@ def test_what_is_stopped_goes_on(places, monkeypatch):
         assert len(contents(rows)) == sum(len(each.places) for each in members) + ROWS + 1
 
 
+def test_a_collection_is_not_copied_into_itself(places):
+    with sealed(places[0]) as store:
+        store.add(IDS[:5], TEXTS[:5])
+        with pytest.raises(InputError, match="another collection"):
+            store.copy_to(store)
+
+
 def test_another_encoder_is_refused(places):
     with sealed(places[0]) as old, sealed(places[1], embedder=Fake(dim=8)) as new:
         old.add(IDS[:5], TEXTS[:5])

@@ -45,6 +45,13 @@ def test_what_is_no_record_is_left_out():
     assert dict(Records(store).scan()) == {"good": b"content"}
 
 
+def test_what_is_longer_than_any_record_is_left_out(monkeypatch):
+    store = Records(Memory())
+    store.put(["short", "long"], [bytes(300), bytes(301)])
+    monkeypatch.setattr(module, "LONGEST", 400)
+    assert set(store.get(["short", "long"])) == {"short"}
+
+
 @pytest.mark.parametrize(("count", "size", "batches"), [(1200, 10, 3), (5, 3 << 20, 3), (2, 9 << 20, 2)])
 def test_batches_are_what_a_product_bears(count, size, batches, monkeypatch):
     store, seen = Memory(), []

@@ -251,6 +251,18 @@ def test_relearning_moves_every_record(tmp_path):
         assert store.search(TEXTS[9], 1).hits[0].id == IDS[9]
 
 
+def test_rows_may_be_changed_while_they_are_gone_through(tmp_path):
+    with sealed(tmp_path) as store:
+        store.add(IDS[:50], TEXTS[:50])
+        seen = 0
+        for part in store.iterate(10):
+            store.update([row.id for row in part], [f"{row.text} Seen." for row in part])
+            store.add([f"another {part[0].id}"], ["a new one"])
+            seen += len(part)
+        assert seen == 50 and len(store) == 55
+        assert all(row.text.endswith("Seen.") for row in store.get(IDS[:50]))
+
+
 def test_cells_may_be_learned_before_there_are_rows(tmp_path):
     with sealed(tmp_path) as store:
         store.fit(notes(300, seed=9))

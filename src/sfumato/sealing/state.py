@@ -206,10 +206,10 @@ class ClientState(KeyHolder):
         return {each.number: each for each in self._members(list(found))}
 
     def walk(self, size: int) -> Iterator[list[Member]]:
-        """Every row, some at a time, in the order they came."""
-        last = 0
-        chosen = "SELECT number, value FROM members WHERE number > ? ORDER BY number LIMIT ?"
-        while found := self.file.run(chosen, (last, size)):
+        """Every row, some at a time, in the order they came; not those that come or change meanwhile."""
+        last, end = 0, self.settings.next_number
+        chosen = "SELECT number, value FROM members WHERE number > ? AND number < ? ORDER BY number LIMIT ?"
+        while found := self.file.run(chosen, (last, end, size)):
             yield self._members(found)
             last = found[-1][0]
 

@@ -177,6 +177,8 @@ class SealedStore:
         This is how a key is changed: nothing of the one collection can be found again in the other. Killed
         and called again it goes on.
         """
+        if other.settings.collection == self.settings.collection:
+            raise InputError("Rows are copied into another collection. Found the same: name a new one.")
         if other.settings.encoder != self.settings.encoder:
             raise InputError(
                 f"Rows of the encoder {self.settings.encoder!r:.80} cannot be copied to a collection of "
@@ -228,7 +230,7 @@ class SealedStore:
         return [row for row in rows if row is not None]
 
     def iterate(self, size: int = 256) -> Iterator[list[SealedRow]]:
-        """Every row, `size` at a time, in the order they came."""
+        """Every row, `size` at a time, in the order they came; not those that come or change meanwhile."""
         for members in self._client.state.walk(whole_number(size, "size", 1, 10**5)):
             numbers = [each.number for each in members]
             rows = self._client.texts(numbers)
