@@ -202,6 +202,21 @@ def test_a_store_that_fails_in_the_middle_loses_nothing(left, tmp_path):
         assert len(contents(store.store)) == 2 * ROWS + 1
 
 
+def test_rows_that_another_client_deletes_meanwhile_are_not_missed(tmp_path):
+    rows = Memory()
+    with sealed(tmp_path, rows) as one, sealed(tmp_path, rows) as two:
+        one.add(IDS, TEXTS, FIELDS)
+        fetch = one._client.outbox.fetch
+        one._client.outbox.fetch = lambda ids: (two.delete(IDS[:5]), fetch(ids))[1]
+        assert [row.id for part in one.iterate(30) for row in part] == IDS[5:]
+        assert one.get(IDS[3:8]) == one.get(IDS[5:8])
+        assert [row.id for part, _ in one._client.rows(100, "Reading") for row in part] == IDS[5:]
+        store = one.store
+        store.delete([place_of(one, 9, "text")])
+        with pytest.raises(ArtifactError, match="1 of them are missing"):
+            list(one.iterate())
+
+
 def test_records_of_another_collection_of_the_same_key_are_refused(tmp_path):
     for name in ("a", "b"):
         (tmp_path / name).mkdir()

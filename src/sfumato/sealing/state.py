@@ -247,9 +247,11 @@ class ClientState(KeyHolder):
 
     def _members(self, found: list[Any]) -> list[Member]:
         salts = self.salts(number for number, _ in found)
-        each = [(str(row[0]), row[0], row[1], salt) for row, salt in zip(found, salts, strict=True)]
+        # A row whose salt is gone was erased, by another client just now or after this copy was made.
+        whole = [(*row, salt) for row, salt in zip(found, salts, strict=True) if salt is not None]
+        opened = self._opened("row", [(str(number), number, value, salt) for number, value, salt in whole])
         made = []
-        for (number, _), plain in zip(found, self._opened("row", each), strict=True):
+        for (number, _, _), plain in zip(whole, opened, strict=True):
             name, mark, places = json.loads(unpadded(plain))
             made.append(Member(number, name, mark, tuple((a, b, c) for a, b, c in places)))
         return made

@@ -103,8 +103,11 @@ def _move(client: SealedClient, learned: LearnedCells, vectors: Vectors) -> None
     done = 0
     for members in state.walk(_AT_ONCE):
         state.change(epoch=old.epoch)
-        rows = [row for row in client.texts([each.number for each in members]) if row is not None]
-        client.refuse_bad([0] * (len(members) - len(rows)), DOING)
+        found = client.texts([each.number for each in members])
+        client.refuse_bad(
+            (each.number for each, row in zip(members, found, strict=True) if row is None), DOING
+        )
+        rows = [row for row in found if row is not None]
         client.outbox.remove(record_ids(client, members))
         state.change(epoch=old.epoch + 1)
         stop = done + len(members)

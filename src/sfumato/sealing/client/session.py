@@ -117,9 +117,10 @@ class SealedClient(KeyHolder):
         for members in self.state.walk(size):
             vectors, bad = self.vectors(members)
             rows = self.texts([each.number for each in members])
-            lost = {each.number for each, row in zip(members, rows, strict=True) if row is None}
-            self.refuse_bad(lost | set(bad), doing)
-            yield [row for row in rows if row is not None], vectors
+            lost = {each.number for each, row in zip(members, rows, strict=True) if row is None} | set(bad)
+            self.refuse_bad(lost, doing)
+            kept = [at for at, each in enumerate(members) if each.number not in lost]
+            yield [row for at in kept if (row := rows[at]) is not None], vectors[kept]
 
     def posting_bytes(self, dim: int) -> int:
         """Bytes of one posting, as the store holds it."""
@@ -183,8 +184,8 @@ class SealedClient(KeyHolder):
         return record
 
     def refuse_bad(self, numbers: Iterable[int], doing: str) -> None:
-        """Refuse to go on where rows would be lost."""
-        bad = sorted(numbers)
+        """Refuse to go on where rows would be lost; those that were deleted meanwhile are not."""
+        bad = sorted(self.state.members(numbers))
         if bad:
             named = ", ".join(map(str, bad[:5])) + (" and more" if len(bad) > 5 else "")
             raise ArtifactError(
