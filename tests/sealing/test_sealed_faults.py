@@ -202,6 +202,17 @@ def test_a_store_that_fails_in_the_middle_loses_nothing(left, tmp_path):
         assert len(contents(store.store)) == 2 * ROWS + 1
 
 
+def test_a_row_that_is_erased_is_gone_from_older_copies_of_the_state(tmp_path):
+    with sealed(tmp_path) as store:
+        store.add(IDS, TEXTS, FIELDS)
+        number = store._client.state.find([IDS[7]])[IDS[7]].number
+        store._client.state.shredder.shred([str(number)])
+        assert store.get([IDS[7], IDS[8]]) == store.get([IDS[8]])
+        assert IDS[7] not in [row.id for part in store.iterate() for row in part]
+        result = store.search(TEXTS[7], 10)
+        assert not result.complete and IDS[7] not in [hit.id for hit in result.hits]
+
+
 def test_rows_that_another_client_deletes_meanwhile_are_not_missed(tmp_path):
     rows = Memory()
     with sealed(tmp_path, rows) as one, sealed(tmp_path, rows) as two:
