@@ -2,7 +2,8 @@
 
 For `recall@k`, a query is a sentence of a row, or a short row itself, and the k rows nearest to it are to be
 found. For `ndcg@k` it looks for one row, as people do: the row a sentence was taken from, filed without that
-sentence, or, for a short row, the row nearest to it. Both need more probes than the queries of people did.
+sentence, or, for a short row, the row nearest to it. What people ask may need more probes than either: where
+there are real queries, measure with them.
 """
 
 from __future__ import annotations
