@@ -169,6 +169,15 @@ def test_large_records_are_sent_a_few_at_a_time(state, monkeypatch):
     assert seen == [2, 2, 1] and len(records) == 5
 
 
+def test_a_sent_outbox_leaves_the_disk(state):
+    box = Outbox(state.file, Records(Memory()))
+    with state.file.changing():
+        box.put((f"{row:04}", bytes(60_000)) for row in range(600))
+    box.send()
+    held = sum(path.stat().st_size for path in state.file.folder.iterdir())
+    assert len(box) == 0 and held < 4 << 20
+
+
 def test_what_is_no_state_is_refused(tmp_path):
     assert not is_begun(tmp_path) and not is_begun(tmp_path / "absent")
     with sqlite3.connect(tmp_path / FILE) as db:

@@ -21,6 +21,8 @@ FILE = "state.sqlite"
 _LOCK = "lock"
 _APPLICATION, _VERSION = 0x53665365, 1
 _BUSY_SECONDS = 60.0
+_MOST_EMPTY = 4096
+"""Pages of 4 KiB that may be empty."""
 _SCHEMA = f"""
 PRAGMA application_id = {_APPLICATION};
 PRAGMA user_version = {_VERSION};
@@ -82,6 +84,7 @@ class StateFile:
             with self.alone():
                 empty = not self._db.execute("SELECT COUNT(*) FROM sqlite_schema").fetchone()[0]
                 if empty and found() == (0, 0):
+                    self._db.execute("PRAGMA auto_vacuum = INCREMENTAL")
                     self._db.execute("PRAGMA journal_mode = WAL")
                     self._db.executescript("BEGIN IMMEDIATE;" + _SCHEMA + "COMMIT;")
         if found() != (_APPLICATION, _VERSION):
@@ -189,6 +192,14 @@ class StateFile:
             os.close(os.open(target, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
             with closing(sqlite3.connect(target)) as other:
                 self._db.backup(other)
+
+    def shrink(self) -> None:
+        """Give back room on the disk, where much of the file has become empty."""
+        with self.alone(), self._turn, self._speaking():
+            if self.run("PRAGMA freelist_count")[0][0] > _MOST_EMPTY:
+                # As a script: as one statement it would give back a single page.
+                self._db.executescript("PRAGMA incremental_vacuum")
+                self.scrub()
 
     def scrub(self) -> None:
         """Empty the log, which holds pages as they were."""

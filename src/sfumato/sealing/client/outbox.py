@@ -54,6 +54,7 @@ class Outbox:
             self._records.settle()
             with self._file.changing():
                 self._file.run("DELETE FROM outbox")
+            self._file.shrink()
 
     def _waiting(self, kind: str) -> Iterator[list[str]]:
         """Ids in their order, as many at a time as memory bears."""
