@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from sfumato.learning import learn
     from sfumato.protector import Protector
     from sfumato.saving import load_protector as load
+    from sfumato.sealing.store import SealedStore
     from sfumato.sensitivity import Mask
 
 _HOMES = {
@@ -22,6 +23,7 @@ _HOMES = {
     "Ledger": "sfumato.accounting:Ledger",
     "Mask": "sfumato.sensitivity:Mask",
     "Protector": "sfumato.protector:Protector",
+    "SealedStore": "sfumato.sealing.store:SealedStore",
     "Secret": "sfumato.accounting:Secret",
     "audit": "sfumato.auditing:audit",
     "learn": "sfumato.learning:learn",
@@ -43,6 +45,7 @@ __all__ = [
     "Ledger",
     "Mask",
     "Protector",
+    "SealedStore",
     "Secret",
     "__version__",
     "accounting",

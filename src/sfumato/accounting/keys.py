@@ -1,4 +1,4 @@
-"""The master key of sticky noise and of the ledger: where it may come from, and what may leave it."""
+"""The master key of sticky noise and of the ledger, and the rules that keys and their files keep to."""
 
 from __future__ import annotations
 
@@ -24,7 +24,20 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{43}=?")
 _FEWEST_DISTINCT = 8
 
 
-class Secret:
+class KeyHolder:
+    """What holds a key and does not travel: neither copied nor pickled."""
+
+    __slots__ = ()
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        """Refuse to travel: a copy of the key in a pickle would end up wherever the pickle does."""
+        raise RandomnessError(
+            f"A {type(self).__name__} cannot be copied or pickled: it holds a key. "
+            "Read the key again from where it is kept."
+        )
+
+
+class Secret(KeyHolder):
     """A 32-byte master key that shows only its `key_id` and gives out only subkeys."""
 
     __slots__ = ("_key", "_key_id")
@@ -46,13 +59,8 @@ class Secret:
         """Read a secret (hex or base64) from a file only its owner may read; `create` makes a missing one."""
         path = Path(path)
         if create and not path.exists():
-            _write_new(path, secrets.token_bytes(KEY_BYTES).hex() + "\n")
-        try:
-            with path.open("rb") as file:
-                require_private(os.fstat(file.fileno()), path)
-                content = file.read(1024)
-        except OSError as error:
-            raise InputError(f"The secret file {path} cannot be read: {error.strerror}.") from None
+            write_private(path, (secrets.token_bytes(KEY_BYTES).hex() + "\n").encode(), "secret file")
+        content, _ = read_private(path, 1024, "secret file")
         return cls(_decode(content.decode("ascii", errors="replace"), f"The secret file {path}"))
 
     @classmethod
@@ -73,12 +81,6 @@ class Secret:
         if not isinstance(label, bytes) or not label:
             raise ParameterError("`label` must be non-empty bytes.")
         return hmac.digest(self._key, label, "sha256")
-
-    def __reduce_ex__(self, protocol: Any) -> NoReturn:
-        """Refuse to travel: a copy of the key in a pickle would end up wherever the pickle does."""
-        raise RandomnessError(
-            "A secret cannot be copied or pickled. Read it again from its file or variable."
-        )
 
     def __repr__(self) -> str:
         """Show the key's id and never the key."""
@@ -110,12 +112,26 @@ def require_private(status: os.stat_result, path: Path) -> None:
         )
 
 
-def place_new(made: Path, path: Path) -> None:
-    """Give the finished file `made` its final name, unless another process took that name first."""
+def read_private(path: Path, most: int, what: str) -> tuple[bytes, os.stat_result]:
+    """The first `most` bytes of a file that its owner alone may read, and its status."""
+    try:
+        # Without waiting: opening a named pipe would hang.
+        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
+            status = os.fstat(file.fileno())
+            require_private(status, path)
+            return file.read(most), status
+    except OSError as error:
+        raise InputError(f"The {what} {path} cannot be read: {error.strerror}.") from None
+
+
+def place_new(made: Path, path: Path) -> bool:
+    """Give the finished file `made` its final name; false where another process took that name first."""
+    placed = False
     try:
         # A hard link, unlike a rename, never replaces what is there already.
         with contextlib.suppress(FileExistsError):
             os.link(made, path)
+            placed = True
     finally:
         made.unlink()
     if os.name != "nt":  # Windows cannot open a folder
@@ -124,19 +140,20 @@ def place_new(made: Path, path: Path) -> None:
             os.fsync(folder)
         finally:
             os.close(folder)
+    return placed
 
 
-def _write_new(path: Path, content: str) -> None:
-    """Create `path` with mode 0600, complete or not at all; a file that is there already stays."""
+def write_private(path: Path, content: bytes, what: str) -> bool:
+    """Create `path` with mode 0600, whole or not at all; false where a file is there already: it stays."""
     try:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=".secret-")  # O_EXCL, mode 0600
-        with os.fdopen(handle, "w", encoding="ascii") as file:
+        with os.fdopen(handle, "wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        place_new(Path(name), path)
+        return place_new(Path(name), path)
     except OSError as error:
-        raise InputError(f"The secret file {path} cannot be created: {error.strerror}.") from None
+        raise InputError(f"The {what} {path} cannot be created: {error.strerror}.") from None
 
 
 def _decode(text: str, where: str) -> bytes:

@@ -34,7 +34,7 @@ def cost(text: str) -> int:
     return max(len(text), 64)
 
 
-class Bound(NamedTuple):
+class StepBound(NamedTuple):
     """The most that one step may take on; a single text always fits."""
 
     texts: int
@@ -51,11 +51,11 @@ class Bound(NamedTuple):
         return count
 
 
-ROOMY = Bound(128, 20_000 * (os.cpu_count() or 1))
+ROOMY = StepBound(128, 20_000 * (os.cpu_count() or 1))
 """For a tenant that is alone: a full batch for every core, for which a newcomer may have to wait once."""
-SHARED = Bound(64, 4_096)
+SHARED = StepBound(64, 4_096)
 """Where there are others, who wait for each other's."""
-TIGHT = Bound(8, 512)
+TIGHT = StepBound(8, 512)
 """For the one of them that has used most."""
 
 
@@ -117,7 +117,7 @@ class Shares:
                 self._level = max(self._level, self._used.get(step.tenant, 0.0))
             self._free.notify_all()
 
-    def bound(self, tenant: str) -> Bound:
+    def bound(self, tenant: str) -> StepBound:
         """How much this tenant may take on in one step now."""
         with self._free:
             now = self._clock()

@@ -1,0 +1,128 @@
+"""`sfumato search`: find texts in a sealed collection."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from sfumato.cli.options.sealed import (
+    EmbedderOption,
+    HitsOption,
+    KeyOption,
+    QueriesOption,
+    StateOption,
+    StoreOption,
+    TenantOption,
+    TextArgument,
+    WhereOption,
+    state_folder,
+)
+from sfumato.cli.output import JsonOption, console, write_json
+from sfumato.errors import InputError
+from sfumato.inputs import read_texts
+from sfumato.sealing.client.contents import SealedResult
+from sfumato.sealing.client.database import is_begun
+from sfumato.sealing.keys import SealingKey
+from sfumato.sealing.store import SealedStore
+from sfumato.stores.opening import open_store
+
+NAME = "search"
+EXAMPLE = (
+    'Examples: sfumato search "cough and fever" --store qdrant:db#notes --key notes.key  |  '
+    "sfumato search --queries questions.txt --store qdrant:db#notes --key notes.key --json found.json"
+)
+_SHOWN = 100
+
+
+def command(
+    store: StoreOption,
+    key: KeyOption,
+    text: TextArgument = None,
+    queries: QueriesOption = None,
+    k: HitsOption = 10,
+    where: WhereOption = None,
+    embedder: EmbedderOption = None,
+    tenant: TenantOption = "",
+    state: StateOption = None,
+    json: JsonOption = None,
+) -> None:
+    """Find the nearest rows of a sealed collection; exit code 1 if the store did not give all it should."""
+    if (text is None) == (queries is None):
+        raise InputError("Give either TEXT or --queries FILE.")
+    asked = [text] if text is not None else read_texts(queries or "")
+    allowed = _filter(where or [])
+    with open_sealed(store, key, tenant, state, embedder) as sealed:
+        found = sealed.search(asked, k, allowed)
+    _show(found)
+    write_json(json, _facts(found))
+    if not all(each.complete for each in found):
+        raise typer.Exit(1)
+
+
+def open_sealed(
+    url: str, key: Path, tenant: str, state: Path | None, embedder: str | None = None
+) -> SealedStore:
+    """Open a collection that is there, or refuse the key before the store is asked for anything."""
+    secret = SealingKey.load(key)
+    folder = state_folder(key, secret, url, tenant, state)
+    if not is_begun(folder):
+        raise InputError(
+            f"The key {secret.fingerprint} has sealed nothing at this address for this tenant. Check the "
+            "key, the address and the tenant, or give the folder with --state."
+        )
+    records = open_store(url, create=False)
+    return SealedStore(records, key=secret, folder=folder, tenant=tenant, embedder=embedder, create=False)
+
+
+def _filter(given: list[str]) -> dict[str, Any]:
+    """What --where asks for: a value as text, as number and as truth value, since the shell has one kind."""
+    allowed: dict[str, Any] = {}
+    for each in given:
+        name, sign, value = each.partition("=")
+        if not sign or not name:
+            raise InputError("--where must read FIELD=VALUE. Found something else.")
+        values: list[Any] = [value]
+        for kind in (int, float):
+            try:
+                values.append(kind(value))
+            except ValueError:
+                continue
+        values += [value == "true"] if value in ("true", "false") else []
+        allowed[name] = [*allowed.get(name, []), *values]
+    return allowed
+
+
+def _show(found: list[SealedResult]) -> None:
+    screen = console()
+    for query, result in enumerate(found):
+        if len(found) > 1:
+            screen.print(f"Query {query}", highlight=False)
+        for hit in result.hits:
+            text = " ".join(hit.text.split())
+            cut = text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+            screen.print(f"{hit.score:.4f}  {hit.id}  {cut}", highlight=False, markup=False)
+        for fault in result.faults:
+            console(aside=True).print(f"sfumato: incomplete: {fault}.", highlight=False, markup=False)
+
+
+def _facts(found: list[SealedResult]) -> dict[str, Any]:
+    many = max(1, len(found))
+    return {
+        "results": [
+            {
+                "query": query,
+                "hits": [
+                    {"id": hit.id, "score": hit.score, "text": hit.text, "metadata": hit.metadata}
+                    for hit in result.hits
+                ],
+                "complete": result.complete,
+                "faults": list(result.faults),
+            }
+            for query, result in enumerate(found)
+        ],
+        "candidates": round(sum(each.candidates for each in found) / many, 1),
+        "bytes": round(sum(each.bytes for each in found) / many),
+        "complete": all(each.complete for each in found),
+    }

@@ -1,0 +1,37 @@
+"""Sealed search: a store that finds, and can read nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sfumato.lazy import on_first_use
+
+if TYPE_CHECKING:
+    from sfumato.sealing.client.contents import SealedHit, SealedResult, SealedRow
+    from sfumato.sealing.envelope import Bound, Envelope
+    from sfumato.sealing.keys import SealingKey
+    from sfumato.sealing.shredding import ErasureRecord, Shredder
+    from sfumato.sealing.store import SealedStore
+
+__getattr__, __dir__ = on_first_use(
+    __name__,
+    {
+        "client.contents": "SealedHit SealedResult SealedRow",
+        "envelope": "Bound Envelope",
+        "keys": "SealingKey",
+        "shredding": "ErasureRecord Shredder",
+        "store": "SealedStore",
+    },
+)
+
+__all__ = [
+    "Bound",
+    "Envelope",
+    "ErasureRecord",
+    "SealedHit",
+    "SealedResult",
+    "SealedRow",
+    "SealedStore",
+    "SealingKey",
+    "Shredder",
+]

@@ -1,0 +1,133 @@
+"""What stands in the records of a sealed collection and what comes out of it: postings, texts, a counter."""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sfumato.accounting.keys import KeyHolder
+from sfumato.errors import ArtifactError, InputError
+from sfumato.sealing.envelope import Bound, Envelope
+from sfumato.sealing.keys import SealingKey
+from sfumato.sealing.padding import padded, unpadded
+from sfumato.stores.rows import Metadata
+
+LARGEST_ROW = 16 << 20
+"""Bytes that a row's id, text and metadata may have together."""
+_COUNTER = struct.Struct("<Q")
+
+
+@dataclass(frozen=True, slots=True)
+class SealedRow:
+    """One row of a sealed collection, opened."""
+
+    id: str
+    text: str
+    metadata: Metadata
+
+
+@dataclass(frozen=True, slots=True)
+class SealedHit:
+    """One row that a search found; a higher score (the cosine) is nearer."""
+
+    id: str
+    score: float
+    text: str
+    metadata: Metadata
+
+
+@dataclass(frozen=True, slots=True)
+class SealedResult:
+    """What one search found, and whether the store gave all that it was asked for."""
+
+    hits: list[SealedHit]
+    complete: bool
+    """Whether every record that was asked for came, opened, and was up to date."""
+    faults: tuple[str, ...] = ()
+    """What was wrong, a line each; rows are named by number."""
+    candidates: int = 0
+    """Postings that were fetched."""
+    texts: int = 0
+    """Texts that were fetched, hits and decoys."""
+    bytes: int = 0
+    """Bytes of the records that came, as the store holds them."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordPlace:
+    """Where a record stands, whose it is, and the salt it is sealed under."""
+
+    id: str
+    number: int
+    salt: bytes | None = field(default=None, repr=False)
+
+
+class RecordSealer(KeyHolder):
+    """Seals and opens the records of one epoch of a collection."""
+
+    def __init__(self, key: SealingKey, tenant: str, collection: str, encoder: str, epoch: int) -> None:
+        self._envelope = Envelope(key.derive("seal", tenant, collection))
+        self._shared: dict[str, Any] = {
+            "tenant": tenant, "collection": collection, "encoder": encoder, "epoch": epoch
+        }  # fmt: skip
+
+    def seal(self, kind: str, places: Sequence[RecordPlace], plains: Sequence[bytes]) -> list[bytes]:
+        """Seal records of one kind, each for its place."""
+        return self._envelope.seal_all(plains, self._bounds(kind, places), [each.salt for each in places])
+
+    def open(
+        self, kind: str, places: Sequence[RecordPlace], contents: Sequence[bytes | None]
+    ) -> list[bytes | None]:
+        """Open all records before anything is decided; None for each that is missing or refused."""
+        there = [each or b"" for each in contents]
+        return self._envelope.open_all(there, self._bounds(kind, places), [each.salt for each in places])
+
+    def _bounds(self, kind: str, places: Sequence[RecordPlace]) -> list[Bound]:
+        return [Bound(record_id=each.id, version=each.number, kind=kind, **self._shared) for each in places]
+
+
+def refuse_large(rows: Sequence[SealedRow]) -> None:
+    """Refuse rows that are too large to be sealed as one, before anything is done with their texts."""
+    for at, row in enumerate(rows):
+        size = len(_written(row))
+        if size > LARGEST_ROW:
+            raise InputError(
+                f"Row {at} has {size} bytes of id, text and metadata. At most {LARGEST_ROW} are sealed as "
+                "one row: cut it into parts."
+            )
+
+
+def text_content(row: SealedRow) -> bytes:
+    """A row's id, text and metadata as they are sealed."""
+    return padded(_written(row))
+
+
+def _written(row: SealedRow) -> bytes:
+    return json.dumps([row.id, row.text, row.metadata], ensure_ascii=False, allow_nan=False).encode()
+
+
+def read_text(content: bytes | None) -> SealedRow | None:
+    """A row as it was before it was sealed; None for what is not one."""
+    if content is None:
+        return None
+    try:
+        name, text, metadata = json.loads(unpadded(content))
+    except (ArtifactError, ValueError, TypeError):
+        return None
+    return SealedRow(name, text, metadata)
+
+
+def counter_content(value: int) -> bytes:
+    """How many changes a collection has had, as it is sealed."""
+    return padded(_COUNTER.pack(value))
+
+
+def read_counter(content: bytes | None) -> int | None:
+    """The number that a counter holds, or None."""
+    try:
+        return None if content is None else int(_COUNTER.unpack(unpadded(content))[0])
+    except (ArtifactError, struct.error):
+        return None

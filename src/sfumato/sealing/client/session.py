@@ -1,0 +1,194 @@
+"""What reading and writing a sealed collection share: state, records on their way, what opens them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+
+from sfumato.accounting.keys import KeyHolder
+from sfumato.embedders.base import Embedder
+from sfumato.embedders.loader import load_embedder, remote_address
+from sfumato.errors import ArtifactError, InputError
+from sfumato.sealing.client.contents import (
+    RecordPlace,
+    RecordSealer,
+    SealedRow,
+    counter_content,
+    read_counter,
+    read_text,
+)
+from sfumato.sealing.client.outbox import Outbox
+from sfumato.sealing.envelope import OVERHEAD
+from sfumato.sealing.keys import SealingKey
+from sfumato.sealing.packing import packed_size, unpack
+from sfumato.sealing.records import Records, travelling
+from sfumato.sealing.shredding import ErasureRecord
+from sfumato.sealing.state import ClientState, Member, SealedSettings
+from sfumato.types import Vectors
+
+POSTING, TEXT, COUNTER = "posting", "text", "counter"
+"""Kinds of records."""
+
+
+def require_encoder(settings: SealedSettings, embedder: Embedder) -> None:
+    """Refuse an encoder that did not make the collection's vectors."""
+    if embedder.model_id != settings.encoder:
+        raise InputError(
+            f"The collection was sealed with vectors of the encoder {settings.encoder or 'none'!r:.80}. "
+            f"Found {embedder.model_id!r:.80}: give the same one."
+        )
+
+
+class SealedClient(KeyHolder):
+    """What reading and writing share; `buffer` records wait for others before they are sent."""
+
+    def __init__(
+        self,
+        state: ClientState,
+        records: Records,
+        key: SealingKey,
+        embedder: Embedder | None,
+        buffer: int = 0,
+    ) -> None:
+        self.state, self.records, self.buffer = state, records, buffer
+        self._embedder = embedder
+        self.outbox = Outbox(state.file, records)
+        self._key = key
+        self._sealers: dict[int, RecordSealer] = {}
+
+    def encoder(self) -> Embedder | None:
+        """The encoder that was given, or else the one that the collection was sealed with."""
+        settings = self.state.settings
+        if self._embedder is None and settings.encoder:
+            if remote_address(settings.encoder_name) is not None:
+                raise InputError(
+                    f"Texts are embedded by a server, {settings.encoder_name!r:.80}, and are sent there only "
+                    "if you say so: name the embedder."
+                )
+            found = load_embedder(settings.encoder_name)
+            require_encoder(settings, found)
+            self._embedder = found
+        return self._embedder
+
+    def sealer(self, epoch: int) -> RecordSealer:
+        """What seals and opens the records of an epoch."""
+        if epoch not in self._sealers:
+            now = self.state.settings
+            self._sealers[epoch] = RecordSealer(
+                self._key, self.state.tenant, now.collection, now.encoder, epoch
+            )
+        return self._sealers[epoch]
+
+    def text_places(self, numbers: Sequence[int]) -> list[RecordPlace]:
+        """Where the texts of rows stand."""
+        ids = self.state.ids()
+        salts = self.state.salts(numbers)
+        return [
+            RecordPlace(ids.text(number), number, salt) for number, salt in zip(numbers, salts, strict=True)
+        ]
+
+    def texts(self, numbers: Sequence[int]) -> list[SealedRow | None]:
+        """The rows with these numbers; None for each that is missing or refused."""
+        places = self.text_places(numbers)
+        found = self.outbox.fetch([each.id for each in places])
+        sealer = self.sealer(self.state.settings.epoch)
+        opened = sealer.open(TEXT, places, [found.get(each.id) for each in places])
+        return [read_text(each) for each in opened]
+
+    def vectors(self, members: Sequence[Member]) -> tuple[Vectors, list[int]]:
+        """`[n, d]` the vectors of rows, each out of its first posting, and the numbers of bad ones."""
+        settings, ids = self.state.settings, self.state.ids()
+        salts = self.state.salts(each.number for each in members)
+        places = [
+            RecordPlace(ids.posting(*each.places[0]), each.number, salt)
+            for each, salt in zip(members, salts, strict=True)
+        ]
+        found = self.outbox.fetch([each.id for each in places])
+        opened = self.sealer(settings.epoch).open(POSTING, places, [found.get(each.id) for each in places])
+        good = [row for row, each in enumerate(opened) if each is not None]
+        vectors = np.zeros((len(members), settings.dim), np.float32)
+        if good:
+            vectors[good] = unpack([opened[row] or b"" for row in good], settings.dim, settings.precision)
+        return vectors, [members[row].number for row in sorted(set(range(len(members))) - set(good))]
+
+    def rows(self, size: int, doing: str) -> Iterator[tuple[list[SealedRow], Vectors]]:
+        """Every row with its vector, some at a time; a row that does not open is refused by its number."""
+        for members in self.state.walk(size):
+            vectors, bad = self.vectors(members)
+            rows = self.texts([each.number for each in members])
+            lost = {each.number for each, row in zip(members, rows, strict=True) if row is None} | set(bad)
+            self.refuse_bad(lost, doing)
+            kept = [at for at, each in enumerate(members) if each.number not in lost]
+            yield [row for at in kept if (row := rows[at]) is not None], vectors[kept]
+
+    def posting_bytes(self, dim: int) -> int:
+        """Bytes of one posting, as the store holds it."""
+        return travelling(OVERHEAD + packed_size(dim, self.state.settings.precision))
+
+    def embed(self, texts: list[str]) -> Vectors:
+        """The vectors of texts, if there is an encoder."""
+        encoder = self.encoder()
+        if encoder is None:
+            raise InputError("There is no embedder, so vectors must be given. Found none.")
+        return np.asarray(encoder.embed(texts), np.float32)
+
+    def mark_key(self) -> bytes:
+        """What the digests of rows are keyed with."""
+        return self._key.derive("check", self.state.tenant, self.state.settings.collection)
+
+    def generation_place(self) -> RecordPlace:
+        """Where the store counts this writer's changes."""
+        return RecordPlace(self.state.ids().generation(), 0)
+
+    def generation(self, content: bytes | None) -> int | None:
+        """The number of changes that the store knows of."""
+        place = self.generation_place()
+        return read_counter(self.sealer(0).open(COUNTER, [place], [content])[0])
+
+    def count_change(self) -> None:
+        """Count a change, here and in the store."""
+        number = self.state.settings.generation + 1
+        self.state.change(generation=number)
+        place = self.generation_place()
+        self.outbox.put([(place.id, self.sealer(0).seal(COUNTER, [place], [counter_content(number)])[0])])
+
+    def refuse_stale(self) -> None:
+        """Refuse to write with a state that is older than the store: it would use ids a second time."""
+        place = self.generation_place()
+        stored = self.generation(self.outbox.fetch([place.id]).get(place.id))
+        if stored is not None and stored > self.state.settings.generation:
+            raise InputError(
+                f"The state in `{self.state.file.folder}` is older than the collection, which has had "
+                f"{stored - self.state.settings.generation} more changes. Use the newest copy of the state."
+            )
+
+    def push(self) -> None:
+        """Send what waits, unless it is to wait for more."""
+        if len(self.outbox) > self.buffer:
+            self.outbox.send()
+
+    def catch_up(self) -> ErasureRecord | None:
+        """Finish what an earlier client began: salts to destroy, records to send."""
+        with self.state.file.alone():
+            numbers = self.state.to_shred()
+            record = None
+            if numbers:
+                record = self.state.shredder.shred([str(number) for number in numbers])
+                self.outbox.send()
+                self.records.store.forget()
+                with self.state.file.changing():
+                    self.state.shredded(numbers)
+                self.state.file.scrub()
+            self.push()
+        return record
+
+    def refuse_bad(self, numbers: Iterable[int], doing: str) -> None:
+        """Refuse to go on where rows would be lost; those that were deleted meanwhile are not."""
+        bad = sorted(self.state.members(numbers))
+        if bad:
+            named = ", ".join(map(str, bad[:5])) + (" and more" if len(bad) > 5 else "")
+            raise ArtifactError(
+                f"{doing} needs every row, and {len(bad)} of them are missing in the store or do not open "
+                f"(numbers {named}). Restore the store, or delete those rows."
+            )

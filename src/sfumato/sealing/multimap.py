@@ -1,0 +1,117 @@
+"""The encrypted multimap: each row in each of its cells is a record of its own, at an address used once.
+
+The address of a posting is a pseudo-random function of epoch, table, cell, writer and slot (Cash et al., NDSS
+2014), so at rest no two records share anything. A slot is used once: what was deleted leaves a gap, what is
+updated moves on to the next slot. So a record found at an address is the one that was sealed for it, or none.
+"""
+
+from __future__ import annotations
+
+import hmac
+import struct
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.accounting.keys import KeyHolder
+from sfumato.errors import ArtifactError
+from sfumato.sealing.keys import SealingKey
+
+PostingPlace = tuple[int, int, int]
+"""Table, cell and slot of one posting."""
+
+_LAYOUTS = [struct.Struct(f"<{count}Q") for count in range(6)]
+_HEAD = struct.Struct("<QQ")
+_ENTRY = np.dtype([("slot", "<u8"), ("row", "<u8")])
+_LEAST = 128
+"""Bytes of the smallest list: lists of few rows all look alike."""
+
+
+class RecordIds(KeyHolder):
+    """Where the records of one collection stand, in one epoch: ids that tell nothing without the key.
+
+    They are written as UUIDs, which every product takes as they are.
+    """
+
+    __slots__ = ("_cells", "_postings", "_texts", "epoch", "lane")
+
+    def __init__(self, key: SealingKey, tenant: str, collection: str, *, epoch: int, lane: int = 0) -> None:
+        self.epoch, self.lane = epoch, lane
+        self._postings = key.derive("address", tenant, collection, "posting")
+        self._cells = key.derive("address", tenant, collection, "cell")
+        self._texts = key.derive("id", tenant, collection, "text")
+
+    def posting(self, table: int, cell: int, slot: int) -> str:
+        """The id of one row's record in one cell."""
+        return _id(self._postings, self.epoch, table, cell, self.lane, slot)
+
+    def text(self, row: int) -> str:
+        """The id of the record that holds a row's text and metadata."""
+        return _id(self._texts, self.epoch, row)
+
+    def generation(self) -> str:
+        """The id of the record that counts this writer's changes; it stays when the epoch does not."""
+        return _id(self._texts, self.lane, 0, 0)
+
+    def cell(self, table: int, cell: int) -> bytes:
+        """The name of a cell in the client's own state."""
+        return _prf(self._cells, self.epoch, table, cell, self.lane)[:16]
+
+    def __repr__(self) -> str:
+        """Show nothing of the keys."""
+        return f"RecordIds(epoch={self.epoch}, lane={self.lane})"
+
+
+@dataclass(slots=True)
+class PostingList:
+    """Which rows a cell holds, by slot, and the slot that comes next; the client alone has it."""
+
+    next_slot: int = 0
+    rows: dict[int, int] = field(default_factory=dict)
+    """The row at each slot that is taken."""
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def append(self, row: int) -> int:
+        """File a row under the next slot."""
+        slot, self.next_slot = self.next_slot, self.next_slot + 1
+        self.rows[slot] = row
+        return slot
+
+    def remove(self, slots: Iterable[int]) -> None:
+        """Leave slots empty for good."""
+        for slot in slots:
+            self.rows.pop(slot, None)
+
+    def to_bytes(self) -> bytes:
+        """The list as it is sealed; short ones have one size, longer ones powers of two."""
+        entries: NDArray[np.void] = np.empty(len(self.rows), _ENTRY)
+        entries["slot"] = list(self.rows)
+        entries["row"] = list(self.rows.values())
+        plain = _HEAD.pack(self.next_slot, len(entries)) + entries.tobytes()
+        return plain.ljust(max(_LEAST, 1 << (len(plain) - 1).bit_length()), b"\0")
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> PostingList:
+        """Read a list again."""
+        try:
+            next_slot, count = _HEAD.unpack_from(data)
+            entries = np.frombuffer(data, _ENTRY, count, _HEAD.size)
+        except (struct.error, ValueError):
+            raise ArtifactError(
+                "A list of postings is refused: it is cut. Restore the state from a copy."
+            ) from None
+        return cls(next_slot, dict(zip(entries["slot"].tolist(), entries["row"].tolist(), strict=True)))
+
+
+def _prf(key: bytes, *numbers: int) -> bytes:
+    """HMAC-SHA256 of numbers of a fixed width, so that no two lists of them give the same bytes."""
+    return hmac.digest(key, _LAYOUTS[len(numbers)].pack(*numbers), "sha256")
+
+
+def _id(key: bytes, *numbers: int) -> str:
+    digits = _prf(key, *numbers).hex()
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:32]}"

@@ -1,0 +1,147 @@
+"""A sealed collection is the same over every registered store, whose files hold nothing of it."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sfumato.randomness import generator
+from sfumato.sealing.packing import pack
+from sfumato.stores import open_store
+from tests.contracts.store_cases import CASES, addresses
+from tests.sealing.collections import ENCODER, metadata, names, notes, sealed
+
+ROWS, MANY, DIM = 300, 10_000, 16
+TEXTS, IDS, FIELDS = notes(ROWS), names(ROWS), metadata(ROWS)
+SECRET = "Zanzibar Quetzalcoatl"
+
+
+@pytest.fixture(scope="module", params=CASES)
+def case(request, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("store")
+    with addresses(request.param, folder) as address:
+        yield request.param, folder, lambda name: address.format(name=name, options="")
+
+
+@pytest.fixture
+def opened(case, tmp_path, request):
+    name = "".join(letter for letter in request.node.name if letter.isalnum())[:40].lower()
+
+    def open_again(**options):
+        return sealed(tmp_path, open_store(case[2](name)), **options)
+
+    return open_again
+
+
+def test_rows_go_in_are_found_change_and_go(opened):
+    with opened() as store:
+        assert store.add(IDS, TEXTS, FIELDS) == ROWS
+        result = store.search(TEXTS[5], 10)
+        assert result.complete and len(result.hits) == 10 and result.texts == 32
+        assert (result.hits[0].id, result.hits[0].text) == (IDS[5], TEXTS[5])
+        assert result.hits[0].metadata == FIELDS[5]
+    with opened() as store:
+        assert len(store) == ROWS
+        store.update([IDS[7]], [SECRET], [{"new": "yes"}])
+        assert store.search(SECRET, 1).hits[0].id == IDS[7]
+        assert store.delete([*IDS[:5], "absent"]) == 5
+        assert store.erase([IDS[8]]) is not None
+        assert all(store.search(text, 300).complete for text in TEXTS[:3])
+        found = store.search(TEXTS[0], 300, where={"ward": "ward 2"})
+        assert found.complete and not set(IDS[:5]) & {hit.id for hit in found.hits}
+        store.relearn()
+    with opened() as store:
+        kept = {IDS[row]: TEXTS[row] for row in range(5, ROWS) if row not in (7, 8)} | {IDS[7]: SECRET}
+        assert {row.id: row.text for part in store.iterate(64) for row in part} == kept
+        assert [store.search(TEXTS[row], 1).hits[0].id for row in (9, 99, 299)] == [
+            IDS[row] for row in (9, 99, 299)
+        ]
+        members = [each for part in store._client.state.walk(100) for each in part]
+        assert len(store.store) == sum(len(each.places) for each in members) + len(members) + 1
+
+
+def test_a_record_that_the_product_lost_or_changed_shows(opened):
+    with opened() as store:
+        store.add(IDS[:50], TEXTS[:50])
+        number = store._client.state.find([IDS[3]])[IDS[3]].number
+        name = store._client.state.ids().text(number)
+        record = store.store.get([name])
+        content = record.metadata[0]["sealed"]
+        store.store.add([name], record.vectors, [{"sealed": content[:-8] + "AAAA" + content[-4:]}])
+        changed = store.search(TEXTS[3], 5)
+        store.store.delete([name])
+        gone = store.search(TEXTS[3], 5)
+        assert [result.complete for result in (changed, gone)] == [False, False]
+        assert len(changed.hits) == len(gone.hits) == 4
+
+
+def test_a_text_of_a_megabyte(opened):
+    texts = ["ü and ASCII, a megabyte of it. " * 34_000, "short"]
+    assert len(texts[0].encode()) > 1 << 20
+    vectors = generator(3).standard_normal((2, DIM))
+    with opened(embedder=None) as store:
+        store.add(["long", "short"], texts, vectors=vectors)
+        (result,) = store.search(vectors=vectors[:1], k=2)
+        assert result.complete and [hit.text for hit in result.hits] == texts
+
+
+def files_of(case, folder, address):
+    """Every byte that the product has on disk."""
+    if case.startswith("pgvector"):
+        import psycopg
+
+        with psycopg.connect(address.partition("#")[0].replace("&index=hnsw", ""), autocommit=True) as link:
+            link.execute("CHECKPOINT")
+            folder = Path(link.execute("SHOW data_directory").fetchone()[0])
+    elif case == "qdrant":
+        folder = Path(address.partition(":")[2].partition("?")[0])
+    # Postgres removes files of its own at any time.
+    for path in sorted(folder.rglob("*")):
+        with contextlib.suppress(OSError):
+            if path.is_file():
+                yield path.read_bytes()
+
+
+def test_the_products_files_hold_no_text_no_vector_and_no_key(case, tmp_path):
+    kind, folder, address = case
+    texts = [f"{SECRET} {text}" for text in TEXTS[:80]]
+    place = address("filesread")
+    with sealed(tmp_path, open_store(place), precision="float32") as store:
+        store.add([f"id-{SECRET}-{row}" for row in range(80)], texts, [{"field_of_mine": SECRET}] * 80)
+        store.delete([f"id-{SECRET}-0"])
+        store.search(texts[3])
+    held = b"".join(files_of(kind, folder, place))
+    if kind in ("chroma", "lancedb", "qdrant", "memory", "faiss", "chroma-server"):
+        held += b"".join(
+            path.read_bytes() for path in sorted((tmp_path / "state").rglob("*")) if path.is_file()
+        )
+    assert len(held) > 80 * 300
+    line = (tmp_path / "key").read_text().split()[1]
+    vectors = ENCODER.embed(texts)
+    secrets = [SECRET.encode(), b"field_of_mine", bytes.fromhex(line), line.encode(), texts[5].encode()]
+    for part in SECRET.split():
+        secrets += [part.encode(), part.encode("utf-16-le"), part.encode().hex().encode()]
+    secrets += [each for each in pack(vectors, "float32")] + [each[4:40] for each in pack(vectors, "int8")]
+    assert not [row for row, each in enumerate(secrets) if each[:64] in held]
+    # The same search finds what is there in the clear.
+    with open_store(address("inclear")) as clear:
+        clear.add(["x"], vectors[:1], [{"field_of_mine": SECRET}])
+    if kind not in ("lancedb",):  # whose files are compressed
+        assert SECRET.encode() in b"".join(files_of(kind, folder, address("inclear")))
+
+
+@pytest.mark.filterwarnings("ignore:Local mode is not recommended")
+def test_ten_thousand_rows(case, tmp_path):
+    kind, _, address = case
+    made = generator(3).standard_normal((MANY, DIM)).astype(np.float32)
+    ids = [f"row {row}" for row in range(MANY)]
+    options = {"embedder": None, "probes": 24, "units": 0}
+    with sealed(tmp_path, open_store(address("many")), **options) as store:
+        store.add(ids, [f"text {row}" for row in range(MANY)], vectors=made)
+        assert len(store) == MANY and len(store.store) == 2 * MANY + 1
+        results = store.search(vectors=made[::500], k=5)
+        assert [result.hits[0].text for result in results] == [f"text {row}" for row in range(0, MANY, 500)]
+        assert all(result.complete and result.candidates < 600 for result in results)
