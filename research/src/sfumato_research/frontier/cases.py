@@ -24,7 +24,7 @@ _BLOCK = 1024
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Case:
+class GoldCase:
     """One concept with its truth."""
 
     name: str
@@ -37,7 +37,7 @@ class Case:
     groups: NDArray[np.int64]
     """`[n]` what must stand on one side of a cut, as far as the data says."""
 
-    def cut(self, most: int) -> Case:
+    def cut(self, most: int) -> GoldCase:
         """The first texts of it."""
         return replace(self, texts=self.texts[:most], spans=self.spans[:most], groups=self.groups[:most])
 
@@ -52,17 +52,17 @@ class Case:
         return self.spans
 
 
-def places(data: Path) -> Case:
+def places(data: Path) -> GoldCase:
     """Locations in the news of CoNLL-2003."""
     return _news(data, "place", "LOC", "location")
 
 
-def people(data: Path) -> Case:
+def people(data: Path) -> GoldCase:
     """People in the news of CoNLL-2003."""
     return _news(data, "person", "PER", "person")
 
 
-def patients(data: Path) -> Case:
+def patients(data: Path) -> GoldCase:
     """First and last names in the made-up headers of medical notes, a note's passages being one group."""
     texts: list[str] = []
     spans: list[list[dict[str, object]]] = []
@@ -74,10 +74,10 @@ def patients(data: Path) -> Case:
             groups.append(number)
             inside = [span for span in names if start <= span["start"] and span["end"] <= end]
             spans.append([word for span in inside for word in _name_words(row["text"], span, start)])
-    return Case("patient", "NAME", "person", texts, spans, np.array(groups, np.int64))
+    return GoldCase("patient", "NAME", "person", texts, spans, np.array(groups, np.int64))
 
 
-CASES: dict[str, tuple[Callable[[Path], Case], Sequence[str]]] = {
+CASES: dict[str, tuple[Callable[[Path], GoldCase], Sequence[str]]] = {
     "place": (places, ("conll2003",)),
     "person": (people, ("conll2003",)),
     "patient": (patients, ("pii_medical_notes",)),
@@ -100,12 +100,12 @@ def near_clusters(vectors: Vectors, least: float = 0.95) -> NDArray[np.int64]:
     return np.asarray(connected_components(table, directed=False)[1], np.int64)
 
 
-def _news(data: Path, name: str, label: str, looked_for: str) -> Case:
+def _news(data: Path, name: str, label: str, looked_for: str) -> GoldCase:
     known: dict[str, list[dict[str, object]]] = {}
     for row in rows(data, "conll2003", "conll2003"):
         if len(row["text"].split()) >= LEAST_WORDS:
             known.setdefault(row["text"], row["spans"])
-    return Case(name, label, looked_for, list(known), list(known.values()), np.arange(len(known)))
+    return GoldCase(name, label, looked_for, list(known), list(known.values()), np.arange(len(known)))
 
 
 def _passages(text: str) -> list[tuple[int, int]]:

@@ -28,7 +28,7 @@ from sfumato.trials.suite import SUITES, Suite
 from sfumato.trials.target import DefenceTarget
 from sfumato.types import Vectors
 from sfumato_research.frontier import telling
-from sfumato_research.frontier.cases import CASES, Case, near_clusters
+from sfumato_research.frontier.cases import CASES, GoldCase, near_clusters
 from sfumato_research.frontier.defences import FEW, all_defences, widened
 from sfumato_research.frontier.found import remembered
 from sfumato_research.frontier.public import public_sentences
@@ -119,7 +119,7 @@ def measure(name: str, model: str, cut: int, setting: Setting) -> Arrays:
     return kept
 
 
-def cut_texts(case: Case, suite: Suite, embedder: RememberingEmbedder, cut: int) -> Split:
+def cut_texts(case: GoldCase, suite: Suite, embedder: RememberingEmbedder, cut: int) -> Split:
     """One cut by what belongs together: the data's groups, near-duplicates, and near vectors."""
     vectors = embedder.embed(case.texts)
     groups = united(case.groups, near_duplicates(case.texts), near_clusters(vectors))

@@ -74,10 +74,10 @@ def _whole_text(setting: Setting) -> StudyOutcome:
                 rows.append([name, label, *_scores(texts["truth"], texts[label], texts["rows"])])
     columns = ["concept", "released", "BLEU", "token F1", "content F1", "exact", "labelled things written"]
     note = (
-        "600 attacked sentences of one cut. A small writer trained on a CPU, from the learning side and 12,000 "
-        "public sentences: six passes, the last two on that very release. Read every row beside the clean one: "
-        "the ready-made reader reads clean vectors far better. Labelled things: every place, person, "
-        "organisation and other name that people labelled, whole and in order."
+        "600 attacked sentences of one cut. A small writer trained on a CPU, from the learning side and "
+        "12,000 public sentences: six passes, the last two on that very release. Read every row beside the "
+        "clean one: the ready-made reader reads clean vectors far better. Labelled things: every place, "
+        "person, organisation and other name that people labelled, whole and in order."
     )
     return StudyOutcome([StudyTable("The whole text", columns, rows, note)])
 
