@@ -118,8 +118,8 @@ class Cuts:
     def _auc(self, label: str, scores: str, yes: str, groups: str | None) -> Nested:
         cuts = self.of(label, key=scores)
         together = None if groups is None else [cut[f"{label}|{groups}"] for cut in cuts]
-        columns = ([cut[f"{label}|{each}"] for cut in cuts] for each in (scores, yes))
-        return auc(*columns, together)
+        sure, truth = ([cut[f"{label}|{each}"] for cut in cuts] for each in (scores, yes))
+        return auc(sure, truth, together)
 
     def _rows(self, cut: Arrays, found: str | None, missed: bool) -> Rows:
         if found is None:

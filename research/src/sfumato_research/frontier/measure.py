@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +37,7 @@ from sfumato_research.frontier.use import UseTexts, measure_use, names_found, ne
 from sfumato_research.studies.base import Setting
 from sfumato_research.studies.data import encoder
 
-Arrays = dict[str, NDArray[np.generic]]
+Arrays = dict[str, NDArray[Any]]
 CLEAN, FLOOR = "clean", "labels taken out"
 CUTS = {"minilm": (0, 1, 4), "wordllama": (0, 1, 2, 3, 4)}
 """By encoder; the protocol asks for five, and time on a GPU was enough for three of MiniLM."""
@@ -194,7 +195,7 @@ def _put(kept: Arrays, label: str, found: Arrays) -> None:
     kept.update({f"{label}|{key}": each for key, each in found.items()})
 
 
-def placed(setting: Setting) -> dict[str, str]:
+def placed(setting: Setting) -> dict[str, Any]:
     """Where the attack trains, if not on the CPU."""
     return {} if setting.device == "cpu" else {"device": setting.device}
 

@@ -15,7 +15,7 @@ from sfumato_research.frontier.figures import Cuts
 from sfumato_research.frontier.measure import CUTS, measured
 from sfumato_research.frontier.nested import nested, share
 from sfumato_research.frontier.public import NEEDS as PUBLIC
-from sfumato_research.frontier.tables import cell, goals, other_table, term_table, use_table
+from sfumato_research.frontier.tables import cell, goals, other_table, picture, term_table, use_table
 from sfumato_research.frontier.use import NEEDS
 from sfumato_research.frontier.wider import widened
 from sfumato_research.frontier.writing import written
@@ -32,7 +32,8 @@ def _cell(setting: Setting, name: str, model: str) -> StudyOutcome:
     cuts = Cuts([measured(name, model, cut, setting) for cut in setting.pick(CUTS[model], (0,))])
     title = f"{name}, {_MODELS[model]}"
     tables = [term_table(title, cuts), other_table(title, cuts), use_table(title, cuts)]
-    return StudyOutcome(tables, findings=goals(title, cuts))
+    drawn = picture(title, f"frontier-{name}-{model}.svg", cuts)
+    return StudyOutcome(tables, [drawn], goals(title, cuts))
 
 
 def _wider(setting: Setting) -> StudyOutcome:

@@ -8,7 +8,8 @@ from sfumato_research.frontier.defences import LISTS, OURS, REMOVED, WIDE
 from sfumato_research.frontier.figures import Cuts
 from sfumato_research.frontier.measure import CLEAN, FLOOR
 from sfumato_research.frontier.nested import Nested
-from sfumato_research.studies.base import Cell, Entry, Finding, StudyTable
+from sfumato_research.studies.base import Cell, Entry, Finding, Picture, StudyTable
+from sfumato_research.studies.draw import Curve, curves
 
 MOST_ABSOLUTE, LEAST_USE, NEAR_REMOVAL = 0.25, 0.95, 0.05
 USES = ("sts", "search", "topic", "neighbours")
@@ -45,8 +46,10 @@ def term_table(title: str, cuts: Cuts) -> StudyTable:
         rows.append(
             [
                 label, cell(every.named), cell(every.excess, ".0%"), cell(every.absolute, ".0%"),
-                cell(found and found.absolute, ".0%"), cell(missed and missed.named),
-                cell(missed and missed.absolute, ".0%"), None if missed is None else round(missed.count),
+                cell(None if found is None else found.absolute, ".0%"),
+                cell(None if missed is None else missed.named),
+                cell(None if missed is None else missed.absolute, ".0%"),
+                None if missed is None else round(missed.count),
             ]
         )  # fmt: skip
     rows.append(["best constant guess", cell(cuts.prior()), "", Cell(0.0, form=".0%"), "", "", "", None])
@@ -86,6 +89,28 @@ def use_table(title: str, cuts: Cuts) -> StudyTable:
     words = {True: "touched", False: "others", None: ""}
     columns = ["released", *(f"{NAMES[name]} {words[side]}".strip() for name, side in sides)]
     return StudyTable(f"{title}: what stays useful, as a share of clean", columns, rows, _USE)
+
+
+def picture(title: str, name: str, cuts: Cuts) -> Picture:
+    """Absolute leakage against what is kept on touched rows, a point a release."""
+    points = []
+    for label in cuts.labels:
+        found = cuts.terms(label) if cuts.has(label, "hits") else None
+        kept = cuts.kept(label, "sts", touched=True) if cuts.has(label, "sts.gold") else None
+        if found is None or kept is None:
+            continue
+        low, high = found.absolute.interval or (found.absolute.value,) * 2
+        points.append(Curve(label, [kept.value], [found.absolute.value], [low], [high], joined=False))
+    drawn = curves(
+        points,
+        title=title,
+        x_label="share of clean STS kept, on pairs that are touched",
+        y_label="absolute leakage of labelled terms",
+        x_range=(0.5, 1.0),
+        y_range=(0.0, 1.0),
+    )
+    note = "Bars: 95 % intervals. Down and to the right is better."
+    return Picture(name, drawn, f"{title}: absolute leakage against what is kept on touched rows", note)
 
 
 def goals(title: str, cuts: Cuts, label: str = OURS) -> list[Finding]:

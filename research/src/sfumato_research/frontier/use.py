@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,7 +71,7 @@ def read_use(data: Path, setting: Setting) -> UseTexts:
 
 def measure_use(
     texts: UseTexts, defence: Defence, embedded: Vectors, looked_for: Concept, seed: int
-) -> dict[str, NDArray[np.generic]]:
+) -> dict[str, NDArray[Any]]:
     """Release everything once, and keep a figure a row beside whether our detector touches the row."""
     every = texts.every
     place = {text: row for row, text in enumerate(every)}
@@ -81,7 +82,7 @@ def measure_use(
         return np.array([place[text] for text in wanted], np.intp)
 
     one, two = at(texts.first), at(texts.second)
-    kept: dict[str, NDArray[np.generic]] = {
+    kept: dict[str, NDArray[Any]] = {
         "sts.cosine": pair_cosines(released[one], released[two]),
         "sts.clean": pair_cosines(embedded[one], embedded[two]),
         "sts.gold": texts.scores,
@@ -103,9 +104,7 @@ def measure_use(
     return kept
 
 
-def neighbours(
-    pool: Split, target: DefenceTarget, looked_for: Concept, seed: int
-) -> dict[str, NDArray[np.generic]]:
+def neighbours(pool: Split, target: DefenceTarget, looked_for: Concept, seed: int) -> dict[str, NDArray[Any]]:
     """How well releases find what is near among clean vectors, on rows of the attacked collection."""
     rows_ = np.sort(generator(seed).permutation(len(pool.texts))[:1000])
     unit = unit_rows(pool.clean)
@@ -125,7 +124,7 @@ def neighbours(
     }
 
 
-def names_found(pool: Split, target: DefenceTarget) -> dict[str, NDArray[np.generic]]:
+def names_found(pool: Split, target: DefenceTarget) -> dict[str, NDArray[Any]]:
     """Look for labelled terms themselves, each released like a document."""
     holding: dict[str, list[int]] = {}
     for row, terms in zip(pool.rows.tolist(), pool.terms, strict=True):

@@ -97,5 +97,5 @@ def _read(
 
 def _labelled(pool: Split, row: int) -> list[str]:
     """All that people labelled in a text, whatever it is."""
-    spans = [] if pool.spans is None else pool.spans[row]
-    return sorted({pool.texts[row][int(span["start"]) : int(span["end"])] for span in spans})  # type: ignore[index]
+    spans: Any = [] if pool.spans is None else pool.spans[row]
+    return sorted({pool.texts[row][span["start"] : span["end"]] for span in spans})
