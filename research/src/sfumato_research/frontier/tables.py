@@ -100,7 +100,8 @@ def picture(title: str, name: str, cuts: Cuts) -> Picture:
         if found is None or kept is None:
             continue
         low, high = found.absolute.interval or (found.absolute.value,) * 2
-        points.append(Curve(label, [kept.value], [found.absolute.value], [low], [high], joined=False))
+        short = label.partition(", noise")[0]
+        points.append(Curve(short, [kept.value], [found.absolute.value], [low], [high], joined=False))
     drawn = curves(
         points,
         title=title,
