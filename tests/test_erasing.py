@@ -33,8 +33,12 @@ TEXTS = [
 HOLDS = np.array(["home" not in text for text in TEXTS])
 
 
+ALL = {"hide_presence": True, "hide_context": 32, "hide_missed": 32}
+
+
 def made(**settings):
-    return learn(TEXTS, PLACE, embedder=Fake(dim=64), settings=LearnSettings(source="synthetic", **settings))
+    chosen = LearnSettings(source="synthetic", **(ALL | settings))
+    return learn(TEXTS, PLACE, embedder=Fake(dim=64), settings=chosen)
 
 
 def named(**settings):
@@ -47,7 +51,7 @@ def named(**settings):
         texts,
         Concept.named("city"),
         embedder=Fake(dim=64),
-        settings=LearnSettings(source="synthetic", **settings),
+        settings=LearnSettings(source="synthetic", **(ALL | settings)),
     )
 
 
@@ -96,7 +100,8 @@ def test_it_stays_off_where_it_was_not_asked_for_or_cannot_help():
 
 def test_without_texts_that_lack_the_concept_only_the_context_is_taken_out():
     texts = [text for text, holds in zip(TEXTS, HOLDS, strict=True) if holds]
-    found = learn(texts, PLACE, embedder=Fake(dim=64), settings=LearnSettings(source="synthetic"))
+    chosen = LearnSettings(source="synthetic", **ALL)
+    found = learn(texts, PLACE, embedder=Fake(dim=64), settings=chosen)
     assert found.eraser.presence == 0 and found.eraser.directions > 0
 
 

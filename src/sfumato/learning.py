@@ -23,7 +23,7 @@ from sfumato.preparing import RowSpans
 from sfumato.protector import NEUTRAL_COPIES, Protector
 from sfumato.sensitivity import Background, Ellipsoid, EllipsoidLearner, Mask
 from sfumato.sensitivity.ellipsoid import EllipsoidKind, differences
-from sfumato.sensitivity.eraser import CONTEXT, MISSED, EraserLearner
+from sfumato.sensitivity.eraser import EraserLearner
 from sfumato.sensitivity.shipped import shipped_background
 from sfumato.types import Floats
 
@@ -47,11 +47,11 @@ class LearnSettings:
     epsilon: float | None = None
     neutral: int = NEUTRAL_COPIES
     only_matching: bool = False
-    hide_presence: bool = True
+    hide_presence: bool = False
     """Beside neutral texts: take out of every release what shows that they are neutral."""
-    hide_context: int = CONTEXT
+    hide_context: int = 0
     """Beside neutral texts: how many directions that foretell a term are taken out of every release."""
-    hide_missed: int = MISSED
+    hide_missed: int = 0
     """Beside neutral texts, for names: how many directions that tell names are taken out of every release."""
     limit: int = 4000
     """Most pairs a concept is learned from, and most background texts."""

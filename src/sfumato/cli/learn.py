@@ -35,7 +35,6 @@ from sfumato.inputs import read, read_texts
 from sfumato.learning import LearnSettings, learn
 from sfumato.protector import NEUTRAL_COPIES, Protector
 from sfumato.saving import save_protector
-from sfumato.sensitivity.eraser import CONTEXT, MISSED
 
 NAME = "learn"
 EXAMPLE = (
@@ -114,9 +113,9 @@ def command(
     noise_ratio: NoiseRatioOption = None,
     neutral: NeutralOption = NEUTRAL_COPIES,
     only_matching: OnlyMatchingOption = False,
-    hide_presence: HidePresenceOption = True,
-    hide_context: HideContextOption = CONTEXT,
-    hide_missed: HideMissedOption = MISSED,
+    hide_presence: HidePresenceOption = False,
+    hide_context: HideContextOption = 0,
+    hide_missed: HideMissedOption = 0,
     background: BackgroundOption = None,
     origin: OriginOption = "unknown",
     limit: LimitOption = 4000,

@@ -21,10 +21,10 @@ from sfumato.evaluation.text_baselines import rewriting
 from sfumato.learning import LearnSettings, learn
 
 REMOVED, STARRED, OTHER = "removal, taken out", "removal, starred", "another value"
-OURS, WIDE = "ours", "ours, wide"
-BARE, LISTS = "ours, no eraser", "ours, lists, no eraser"
+OURS, LISTS = "ours", "ours, lists"
+ERASED, WIDE = "ours, eraser", "ours, eraser, wide"
 FEW = (STARRED, REMOVED, OTHER, OURS)
-NO_ERASER = {"hide_presence": False, "hide_context": 0, "hide_missed": 0}
+_ERASER = {"hide_presence": True, "hide_context": 32, "hide_missed": 32}
 _BASELINES: dict[str, tuple[str, dict[str, object]]] = {
     STARRED: ("removal", {"stars": (True,)}),
     REMOVED: ("removal", {"stars": (False,)}),
@@ -43,18 +43,18 @@ def all_defences(
 ) -> Iterator[tuple[str, Defence]]:
     """Every row of the tables with its name, or those that are wanted; what is not wanted is not learned.
 
-    Removal and other values look with our own detector. Ours is learned from `public` text: an eraser leaves
-    nothing to find in the very rows it was learned from, so an attacker who trains on those would look weaker
-    than he is.
+    Removal and other values look with our own detector. With an eraser ours is learned from `public` text: it
+    leaves nothing to find in the very rows it was learned from, so an attacker who trains on those would look
+    weaker than he is.
     """
     embedder, own, seed = sample.embedder, sample.concept, sample.seed
     rows: dict[str, Callable[[], Defence]] = {
         **{label: partial(_baseline, sample, *each) for label, each in _BASELINES.items()},
         OTHER: lambda: pseudonyms(sample),
-        OURS: lambda: ours(public, embedder, own, OURS, seed),
-        WIDE: lambda: ours(public, embedder, widened(own), WIDE, seed),
-        BARE: lambda: ours(sample.texts, embedder, own, BARE, seed, **NO_ERASER),
-        LISTS: lambda: ours(sample.texts, embedder, lists, LISTS, seed, **NO_ERASER),
+        OURS: lambda: ours(sample.texts, embedder, own, OURS, seed),
+        LISTS: lambda: ours(sample.texts, embedder, lists, LISTS, seed),
+        ERASED: lambda: ours(public, embedder, own, ERASED, seed, **_ERASER),
+        WIDE: lambda: ours(public, embedder, widened(own), WIDE, seed, **_ERASER),
         **{label: partial(_baseline, sample, *each) for label, each in _RIVALS.items()},
     }
     for label, make in rows.items():

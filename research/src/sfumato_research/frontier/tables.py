@@ -171,7 +171,7 @@ _TERMS = (
     "another value look with the protector's own detector, as ours does. Found rows: the detector covers "
     "every labelled term; missed rows: at least one is left. Excess and absolute as in the protocol. "
     "Intervals over cuts and groups within them, 95 %: five cuts of WordLlama, three of MiniLM, there two of "
-    "ours with its eraser."
+    "the eraser."
 )
 _OTHER = (
     "Presence, member: area under the curve, .5 is a guess. Linked: named among 1,000 known texts. Informed: "

@@ -15,7 +15,7 @@ from sfumato.trials.split import Split
 from sfumato.trials.target import DefenceTarget
 from sfumato.types import Vectors
 from sfumato_research.frontier.cases import CASES
-from sfumato_research.frontier.defences import BARE, REMOVED, all_defences
+from sfumato_research.frontier.defences import OURS, REMOVED, all_defences
 from sfumato_research.frontier.found import remembered
 from sfumato_research.frontier.measure import (
     CLEAN,
@@ -71,7 +71,7 @@ def _measure(name: str, model: str, cut: int, setting: Setting) -> Arrays:
     bare = embedder.embed([pool.vocabulary.remove(text) or text for text in public])
     read(FLOOR, pool.removed[pool.learn], bare, None, pool.removed[pool.test])
     sample = sample_of(pool, cut, own)
-    for label, defence in all_defences(sample, own, every[:LEARNED_FROM], (REMOVED, BARE)):
+    for label, defence in all_defences(sample, own, every[:LEARNED_FROM], (REMOVED, OURS)):
         _read_defence(label, defence, pool, public, embedder, cut, read)
     return found
 

@@ -40,11 +40,13 @@ HidePresenceOption = Annotated[
 ]
 HideContextOption = Annotated[
     int,
-    typer.Option(help="Beside neutral copies: directions that foretell a term to take out of every release."),
+    typer.Option(
+        help="Beside neutral copies: directions that foretell a term to take out, such as 32; costs use."
+    ),
 ]
 HideMissedOption = Annotated[
     int,
-    typer.Option(help="Likewise for names that may be missed, of kinds that --concept names: directions."),
+    typer.Option(help="Likewise for names that may be missed, of kinds that --concept names; such as 32."),
 ]
 BackgroundOption = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Ordinary texts; default: those of IN without it.")
