@@ -27,7 +27,7 @@ from sfumato_research.studies.base import Setting
 from sfumato_research.studies.data import encoder
 
 WRITTEN = 600
-SENTENCES = {"cpu": 12_000}
+SENTENCES = {"cpu": 8_000}
 """Public sentences the writer learns from, by device; elsewhere there are more."""
 _MORE = 120_000
 _NETWORKS: dict[str, dict[str, Any]] = {
