@@ -9,7 +9,7 @@ import pytest
 from tests.cli.test_main import sfumato
 from tests.sealing.collections import metadata, names, notes
 
-from sfumato.sealing.keys import SealingKey
+from sfumato.sealing.crypto.keys import SealingKey
 from sfumato.sealing.records import Records
 from sfumato.stores import open_store
 

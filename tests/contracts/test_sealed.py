@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from sfumato.randomness import generator
-from sfumato.sealing.packing import pack
+from sfumato.sealing.crypto.packing import pack
 from sfumato.stores import open_store
 from tests.contracts.store_cases import CASES, addresses
 from tests.sealing.collections import ENCODER, metadata, names, notes, sealed

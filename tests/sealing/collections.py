@@ -8,7 +8,7 @@ import numpy as np
 
 from sfumato.embedders import Fake
 from sfumato.randomness import generator
-from sfumato.sealing.keys import SealingKey
+from sfumato.sealing.crypto.keys import SealingKey
 from sfumato.sealing.records import CONTENT_FIELD
 from sfumato.sealing.store import SealedStore
 from sfumato.stores import Memory

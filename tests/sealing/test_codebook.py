@@ -9,8 +9,8 @@ import pytest
 
 from sfumato.errors import ArtifactError, InputError, ParameterError, VectorError
 from sfumato.randomness import generator
-from sfumato.sealing import nearest
-from sfumato.sealing.codebook import Codebook, unit
+from sfumato.sealing.cells import nearest
+from sfumato.sealing.cells.codebook import Codebook, unit
 
 
 def planted(centres: int, rows: int, dim: int = 16, spread: float = 0.05, seed: int = 0) -> np.ndarray:

@@ -12,7 +12,7 @@ import pytest
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from sfumato.errors import ArtifactError, ParameterError
-from sfumato.sealing.envelope import OVERHEAD, Bound, Envelope
+from sfumato.sealing.crypto.envelope import OVERHEAD, Bound, Envelope
 
 KEY = bytes(range(32))
 SALT = bytes(range(50, 82))

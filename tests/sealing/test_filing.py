@@ -10,8 +10,8 @@ import pytest
 from sfumato.embedders.fake import Fake
 from sfumato.errors import InputError
 from sfumato.randomness import generator
-from sfumato.sealing.codebook import Codebook
-from sfumato.sealing.filing import LONGEST_UNIT, MOST_UNITS, cells_of, filed, units
+from sfumato.sealing.cells.codebook import Codebook
+from sfumato.sealing.cells.filing import LONGEST_UNIT, MOST_UNITS, cells_of, filed, units
 
 SENTENCES = [
     "The patient came to the clinic with a dry cough and a mild fever.",
@@ -124,7 +124,7 @@ def test_a_row_is_filed_under_its_own_cell_and_those_of_its_sentences():
 
 
 def test_rows_are_filed_alike_alone_and_beside_others(monkeypatch):
-    from sfumato.sealing import filing
+    from sfumato.sealing.cells import filing
 
     embedder = Fake(dim=16)
     texts = [" ".join(numbered(count)) for count in (3, 0, 9, 4, 1, 30)]

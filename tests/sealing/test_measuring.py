@@ -8,10 +8,10 @@ import pytest
 from sfumato.errors import InputError, ParameterError
 from sfumato.metrics.retrieval import retrieve
 from sfumato.randomness import generator
-from sfumato.sealing.codebook import Codebook, unit
-from sfumato.sealing.filing import Filed
-from sfumato.sealing.measuring import fewest, own_queries, queries_needed
-from sfumato.sealing.reaching import exact, reached
+from sfumato.sealing.cells.codebook import Codebook, unit
+from sfumato.sealing.cells.filing import Filed
+from sfumato.sealing.cells.measuring import fewest, own_queries, queries_needed
+from sfumato.sealing.cells.reaching import exact, reached
 
 
 def collection(rows: int = 1200, dim: int = 12, tables: int = 2, seed: int = 0):

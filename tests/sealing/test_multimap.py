@@ -11,7 +11,7 @@ import uuid
 import pytest
 
 from sfumato.errors import ArtifactError, RandomnessError
-from sfumato.sealing.keys import SealingKey
+from sfumato.sealing.crypto.keys import SealingKey
 from sfumato.sealing.multimap import PostingList, RecordIds
 
 KEY = SealingKey(bytes(range(32)))

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from sfumato.randomness import generator
-from sfumato.sealing.codebook import Codebook, unit
-from sfumato.sealing.filing import Filed
-from sfumato.sealing.measuring import fewest
-from sfumato.sealing.own_searches import _without, fewest_own
+from sfumato.sealing.cells.codebook import Codebook, unit
+from sfumato.sealing.cells.filing import Filed
+from sfumato.sealing.cells.measuring import fewest
+from sfumato.sealing.cells.own_searches import _without, fewest_own
 
 
 def documents(rows: int = 500, sentences: int = 4, dim: int = 16, spread: float = 0.6, seed: int = 0):

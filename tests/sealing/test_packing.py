@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sfumato.errors import ArtifactError, ParameterError, VectorError
-from sfumato.sealing.packing import pack, packed_size, unpack
+from sfumato.sealing.crypto.packing import pack, packed_size, unpack
 
 RNG = np.random.Generator(np.random.PCG64(3))
 UNIT = RNG.standard_normal((500, 384)).astype(np.float32)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.errors import ArtifactError, ParameterError
-from sfumato.sealing.padding import LARGEST, LEAST, padded, padme, size_class, unpadded
+from sfumato.sealing.crypto.padding import LARGEST, LEAST, padded, padme, size_class, unpadded
 
 
 def published(length: int) -> int:

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from sfumato.errors import ArtifactError, InputError
-from sfumato.sealing.envelope import Envelope
-from sfumato.sealing.salt_file import SaltFile, header_alone
-from sfumato.sealing.salts import SaltTable, as_rows
+from sfumato.sealing.crypto.envelope import Envelope
+from sfumato.sealing.erasure.salt_file import SaltFile, header_alone
+from sfumato.sealing.erasure.salts import SaltTable, as_rows
 
 ENVELOPE = Envelope(bytes(range(32)))
 
@@ -88,7 +88,7 @@ def test_a_file_comes_back_and_grows(count, tmp_path):
 
 
 def test_more_rows_than_are_held_at_once_come_back(tmp_path, monkeypatch):
-    monkeypatch.setattr("sfumato.sealing.salt_file._AT_ONCE", 3)
+    monkeypatch.setattr("sfumato.sealing.erasure.salt_file._AT_ONCE", 3)
     salts = made(500)
     file = SaltFile.write(tmp_path / "salts", ENVELOPE, 1, {}, as_rows(salts))
     more = made(333)

@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from sfumato.errors import ArtifactError, InputError, StoreError
-from sfumato.sealing.keys import SealingKey
+from sfumato.sealing.crypto.keys import SealingKey
 from sfumato.sealing.records import Records
 from sfumato.stores import Memory
 from tests.sealing.collections import contents, metadata, names, notes, overwrite, sealed

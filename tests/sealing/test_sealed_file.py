@@ -9,8 +9,8 @@ from dataclasses import replace
 import pytest
 
 from sfumato.errors import ArtifactError, InputError
-from sfumato.sealing.envelope import Bound, Envelope
-from sfumato.sealing.sealed_file import read_sealed, write_sealed
+from sfumato.sealing.crypto.envelope import Bound, Envelope
+from sfumato.sealing.crypto.sealed_file import read_sealed, write_sealed
 
 ENVELOPE = Envelope(bytes(range(32)))
 BOUND = Bound(tenant="acme", collection="notes", record_id="codebook", kind="state", epoch=2)

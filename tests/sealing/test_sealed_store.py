@@ -11,7 +11,7 @@ import sfumato
 from sfumato.embedders import Fake
 from sfumato.errors import InputError, ParameterError, RandomnessError
 from sfumato.sealing.client.contents import LARGEST_ROW
-from sfumato.sealing.keys import SealingKey
+from sfumato.sealing.crypto.keys import SealingKey
 from sfumato.sealing.store import SealedStore
 from sfumato.stores import Memory
 from tests.sealing.collections import (

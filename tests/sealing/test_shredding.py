@@ -14,11 +14,11 @@ from cryptography.hazmat.primitives.hashes import SHA512
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from sfumato.errors import ArtifactError, InputError, ParameterError, RandomnessError
-from sfumato.sealing.envelope import Bound, Envelope
-from sfumato.sealing.keys import SealingKey
-from sfumato.sealing.salt_file import SaltFile
-from sfumato.sealing.salts import SaltTable
-from sfumato.sealing.shredding import Shredder
+from sfumato.sealing.crypto.envelope import Bound, Envelope
+from sfumato.sealing.crypto.keys import SealingKey
+from sfumato.sealing.erasure.salt_file import SaltFile
+from sfumato.sealing.erasure.salts import SaltTable
+from sfumato.sealing.erasure.shredding import Shredder
 
 KEY = SealingKey(bytes(range(32)))
 ROWS = [f"row {number}" for number in range(100)]

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from sfumato.sealing.keys import SealingKey
-from sfumato.sealing.shredding import Shredder
+from sfumato.sealing.crypto.keys import SealingKey
+from sfumato.sealing.erasure.shredding import Shredder
 
 # Numerical libraries keep idle threads, of which Python 3.12 and later warn at every fork.
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")

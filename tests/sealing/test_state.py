@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from sfumato.errors import ArtifactError, InputError, StoreError
+from sfumato.sealing.cells.codebook import Codebook
 from sfumato.sealing.client.database import FILE, StateFile, is_begun
 from sfumato.sealing.client.outbox import Outbox
-from sfumato.sealing.codebook import Codebook
-from sfumato.sealing.keys import SealingKey
+from sfumato.sealing.crypto.keys import SealingKey
 from sfumato.sealing.multimap import PostingList
 from sfumato.sealing.records import Records
 from sfumato.sealing.state import ClientState, Member, SealedSettings

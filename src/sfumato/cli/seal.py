@@ -30,7 +30,7 @@ from sfumato.errors import InputError
 from sfumato.files import require_place
 from sfumato.inputs import RowBatch, count, read
 from sfumato.sealing.client.database import is_begun
-from sfumato.sealing.keys import SealingKey
+from sfumato.sealing.crypto.keys import SealingKey
 from sfumato.sealing.store import SealedStore
 from sfumato.stores.base import Store
 from sfumato.stores.opening import open_store

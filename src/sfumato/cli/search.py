@@ -24,7 +24,7 @@ from sfumato.errors import InputError
 from sfumato.inputs import read_texts
 from sfumato.sealing.client.contents import SealedResult
 from sfumato.sealing.client.database import is_begun
-from sfumato.sealing.keys import SealingKey
+from sfumato.sealing.crypto.keys import SealingKey
 from sfumato.sealing.store import SealedStore
 from sfumato.stores.opening import open_store
 

@@ -8,18 +8,18 @@ from sfumato.lazy import on_first_use
 
 if TYPE_CHECKING:
     from sfumato.sealing.client.contents import SealedHit, SealedResult, SealedRow
-    from sfumato.sealing.envelope import Bound, Envelope
-    from sfumato.sealing.keys import SealingKey
-    from sfumato.sealing.shredding import ErasureRecord, Shredder
+    from sfumato.sealing.crypto.envelope import Bound, Envelope
+    from sfumato.sealing.crypto.keys import SealingKey
+    from sfumato.sealing.erasure.shredding import ErasureRecord, Shredder
     from sfumato.sealing.store import SealedStore
 
 __getattr__, __dir__ = on_first_use(
     __name__,
     {
         "client.contents": "SealedHit SealedResult SealedRow",
-        "envelope": "Bound Envelope",
-        "keys": "SealingKey",
-        "shredding": "ErasureRecord Shredder",
+        "crypto.envelope": "Bound Envelope",
+        "crypto.keys": "SealingKey",
+        "erasure.shredding": "ErasureRecord Shredder",
         "store": "SealedStore",
     },
 )

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from sfumato.accounting.keys import KeyHolder
 from sfumato.errors import ArtifactError
-from sfumato.sealing.keys import SealingKey
+from sfumato.sealing.crypto.keys import SealingKey
 
 PostingPlace = tuple[int, int, int]
 """Table, cell and slot of one posting."""

@@ -20,14 +20,14 @@ import numpy as np
 
 from sfumato.accounting.keys import KeyHolder
 from sfumato.errors import ArtifactError, InputError
+from sfumato.sealing.cells.codebook import Codebook
 from sfumato.sealing.client.database import StateFile
-from sfumato.sealing.codebook import Codebook
-from sfumato.sealing.envelope import Bound, Envelope
-from sfumato.sealing.keys import SealingKey
+from sfumato.sealing.crypto.envelope import Bound, Envelope
+from sfumato.sealing.crypto.keys import SealingKey
+from sfumato.sealing.crypto.packing import Precision
+from sfumato.sealing.crypto.padding import padded, unpadded
+from sfumato.sealing.erasure.shredding import Shredder
 from sfumato.sealing.multimap import PostingList, PostingPlace, RecordIds
-from sfumato.sealing.packing import Precision
-from sfumato.sealing.padding import padded, unpadded
-from sfumato.sealing.shredding import Shredder
 
 CellKey = tuple[int, int]
 """Table and cell."""

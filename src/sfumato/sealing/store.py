@@ -18,19 +18,19 @@ from sfumato.errors import InputError, ParameterError
 from sfumato.evaluation.calibrate import Keep
 from sfumato.files import PathLike, require_place, write_atomic
 from sfumato.numbers import whole_number
+from sfumato.sealing.cells.codebook import MOST_TABLES
+from sfumato.sealing.cells.filing import MOST_UNITS
+from sfumato.sealing.cells.measuring import Oversampling
 from sfumato.sealing.client.changing import RowWriter
 from sfumato.sealing.client.contents import SealedResult, SealedRow, refuse_large
 from sfumato.sealing.client.opening import open_state
 from sfumato.sealing.client.searching import RowSearch
 from sfumato.sealing.client.session import SealedClient
 from sfumato.sealing.client.writing import OnRows
-from sfumato.sealing.codebook import MOST_TABLES
-from sfumato.sealing.filing import MOST_UNITS
-from sfumato.sealing.keys import SealingKey
-from sfumato.sealing.measuring import Oversampling
-from sfumato.sealing.packing import Precision
+from sfumato.sealing.crypto.keys import SealingKey
+from sfumato.sealing.crypto.packing import Precision
+from sfumato.sealing.erasure.shredding import ErasureRecord
 from sfumato.sealing.records import Records
-from sfumato.sealing.shredding import ErasureRecord
 from sfumato.sealing.state import SealedSettings
 from sfumato.stores.base import Store
 from sfumato.stores.rows import Where, checked_ids, checked_metadata, checked_vectors, checked_where

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from sfumato.sealing.keys import SealingKey
+from sfumato.sealing.crypto.keys import SealingKey
 from sfumato.stores.address import parse_address
 
 StoreOption = Annotated[

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato.randomness import generator
+from sfumato.sealing.cells.codebook import Codebook, unit
+from sfumato.sealing.cells.filing import MOST_UNITS, Filed, filed
+from sfumato.sealing.cells.measuring import Oversampling
+from sfumato.sealing.cells.own_searches import fewest_own
 from sfumato.sealing.client.session import SealedClient
 from sfumato.sealing.client.writing import NewRows, file_rows, record_ids
-from sfumato.sealing.codebook import Codebook, unit
-from sfumato.sealing.filing import MOST_UNITS, Filed, filed
-from sfumato.sealing.measuring import Oversampling
-from sfumato.sealing.own_searches import fewest_own
 from sfumato.sealing.state import CellKey, Member
 from sfumato.types import Vectors
 

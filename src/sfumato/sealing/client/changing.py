@@ -6,12 +6,12 @@ import contextlib
 from collections.abc import Iterator, Sequence
 
 from sfumato.errors import ArtifactError, InputError
+from sfumato.sealing.cells.measuring import Oversampling
 from sfumato.sealing.client.cells import FEW_ROWS, LearnedCells, Learning, relearn, without_trace
 from sfumato.sealing.client.contents import SealedRow
 from sfumato.sealing.client.session import SealedClient
 from sfumato.sealing.client.writing import NewRows, OnRows, insert, marks_of, require_all, withdraw
-from sfumato.sealing.measuring import Oversampling
-from sfumato.sealing.shredding import ErasureRecord
+from sfumato.sealing.erasure.shredding import ErasureRecord
 from sfumato.types import Vectors
 
 GROWTH = 4

@@ -10,9 +10,9 @@ from typing import Any
 
 from sfumato.accounting.keys import KeyHolder
 from sfumato.errors import ArtifactError, InputError
-from sfumato.sealing.envelope import Bound, Envelope
-from sfumato.sealing.keys import SealingKey
-from sfumato.sealing.padding import padded, unpadded
+from sfumato.sealing.crypto.envelope import Bound, Envelope
+from sfumato.sealing.crypto.keys import SealingKey
+from sfumato.sealing.crypto.padding import padded, unpadded
 from sfumato.stores.rows import Metadata
 
 LARGEST_ROW = 16 << 20

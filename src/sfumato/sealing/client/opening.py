@@ -10,7 +10,7 @@ from sfumato.embedders.base import Embedder
 from sfumato.errors import InputError
 from sfumato.sealing.client.database import StateFile, is_begun
 from sfumato.sealing.client.session import require_encoder
-from sfumato.sealing.keys import SealingKey
+from sfumato.sealing.crypto.keys import SealingKey
 from sfumato.sealing.state import ClientState, SealedSettings
 from sfumato.stores.base import Store
 

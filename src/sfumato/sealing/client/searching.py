@@ -13,10 +13,10 @@ from itertools import islice
 
 import numpy as np
 
+from sfumato.sealing.cells.codebook import Codebook, unit
 from sfumato.sealing.client.contents import RecordPlace, SealedHit, SealedResult, SealedRow, read_text
 from sfumato.sealing.client.session import POSTING, TEXT, SealedClient
-from sfumato.sealing.codebook import Codebook, unit
-from sfumato.sealing.packing import unpack
+from sfumato.sealing.crypto.packing import unpack
 from sfumato.sealing.records import travelling
 from sfumato.sealing.state import SealedSettings
 from sfumato.stores.rows import Scalar, matches

@@ -19,11 +19,11 @@ from sfumato.sealing.client.contents import (
     read_text,
 )
 from sfumato.sealing.client.outbox import Outbox
-from sfumato.sealing.envelope import OVERHEAD
-from sfumato.sealing.keys import SealingKey
-from sfumato.sealing.packing import packed_size, unpack
+from sfumato.sealing.crypto.envelope import OVERHEAD
+from sfumato.sealing.crypto.keys import SealingKey
+from sfumato.sealing.crypto.packing import packed_size, unpack
+from sfumato.sealing.erasure.shredding import ErasureRecord
 from sfumato.sealing.records import Records, travelling
-from sfumato.sealing.shredding import ErasureRecord
 from sfumato.sealing.state import ClientState, Member, SealedSettings
 from sfumato.types import Vectors
 

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from sfumato.errors import InputError
+from sfumato.sealing.cells.filing import Place
 from sfumato.sealing.client.contents import RecordPlace, SealedRow, text_content
 from sfumato.sealing.client.session import POSTING, TEXT, SealedClient
-from sfumato.sealing.filing import Place
+from sfumato.sealing.crypto.packing import pack
 from sfumato.sealing.multimap import PostingList, PostingPlace
-from sfumato.sealing.packing import pack
 from sfumato.sealing.state import CellKey, Member
 from sfumato.types import Vectors
 

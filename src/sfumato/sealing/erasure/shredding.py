@@ -27,11 +27,11 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from sfumato.accounting.keys import KEY_BYTES, KeyHolder
 from sfumato.errors import ArtifactError, ParameterError
 from sfumato.files import PathLike
-from sfumato.sealing.envelope import Envelope
-from sfumato.sealing.keys import SealingKey
-from sfumato.sealing.roots import RootFolder, fingerprint
-from sfumato.sealing.salt_file import SaltFile, header_alone
-from sfumato.sealing.salts import ID_BYTES, SALT_BYTES, SaltTable, as_rows
+from sfumato.sealing.crypto.envelope import Envelope
+from sfumato.sealing.crypto.keys import SealingKey
+from sfumato.sealing.erasure.roots import RootFolder, fingerprint
+from sfumato.sealing.erasure.salt_file import SaltFile, header_alone
+from sfumato.sealing.erasure.salts import ID_BYTES, SALT_BYTES, SaltTable, as_rows
 
 _REMEMBERED = 10_000
 """Erasures that are remembered; the caller of each has its record too."""

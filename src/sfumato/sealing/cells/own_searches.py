@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.sealing.codebook import Codebook, unit
-from sfumato.sealing.filing import Filed, Place
-from sfumato.sealing.measuring import MOST_PROBES, QUERIES, Oversampling, drawn, fewest
-from sfumato.sealing.reaching import exact
+from sfumato.sealing.cells.codebook import Codebook, unit
+from sfumato.sealing.cells.filing import Filed, Place
+from sfumato.sealing.cells.measuring import MOST_PROBES, QUERIES, Oversampling, drawn, fewest
+from sfumato.sealing.cells.reaching import exact
 from sfumato.types import Rows
 
 

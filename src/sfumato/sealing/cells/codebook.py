@@ -17,8 +17,8 @@ from sfumato.arrays import as_vectors, row_blocks
 from sfumato.errors import ArtifactError, VectorError
 from sfumato.numbers import whole_number
 from sfumato.randomness import generator
-from sfumato.sealing import kmeans
-from sfumato.sealing.nearest import Centroids, group_count, in_groups, in_one_group
+from sfumato.sealing.cells import kmeans
+from sfumato.sealing.cells.nearest import Centroids, group_count, in_groups, in_one_group
 from sfumato.types import Rows, Vectors
 
 ROWS_A_CELL = 4

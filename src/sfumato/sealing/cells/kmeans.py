@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sfumato.sealing.nearest import group_count, in_groups, in_one_group
+from sfumato.sealing.cells.nearest import group_count, in_groups, in_one_group
 from sfumato.types import Rows, Vectors
 
 ROUNDS = 4

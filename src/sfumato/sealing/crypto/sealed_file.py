@@ -7,7 +7,7 @@ import stat
 
 from sfumato.errors import ArtifactError, InputError
 from sfumato.files import PathLike, write_atomic
-from sfumato.sealing.envelope import LARGEST, OVERHEAD, Bound, Envelope
+from sfumato.sealing.crypto.envelope import LARGEST, OVERHEAD, Bound, Envelope
 
 
 def write_sealed(path: PathLike, data: bytes, envelope: Envelope, bound: Bound) -> None:

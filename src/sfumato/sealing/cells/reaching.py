@@ -7,7 +7,7 @@ from collections.abc import Sequence, Set
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.sealing.filing import Place
+from sfumato.sealing.cells.filing import Place
 from sfumato.types import Rows, Vectors
 
 _SCORES = 1 << 24

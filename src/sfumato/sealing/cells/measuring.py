@@ -19,9 +19,9 @@ from sfumato.metrics.intervals import Resampling, percentile_interval, resampled
 from sfumato.metrics.retrieval import Judgements
 from sfumato.numbers import whole_number
 from sfumato.randomness import generator
-from sfumato.sealing.codebook import Codebook, unit
-from sfumato.sealing.filing import Filed, Place
-from sfumato.sealing.reaching import exact, reached, set_apart
+from sfumato.sealing.cells.codebook import Codebook, unit
+from sfumato.sealing.cells.filing import Filed, Place
+from sfumato.sealing.cells.reaching import exact, reached, set_apart
 from sfumato.types import Floats, Rows, Vectors
 
 MOST_PROBES = 256

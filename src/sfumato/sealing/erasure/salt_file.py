@@ -17,8 +17,8 @@ import numpy as np
 
 from sfumato.errors import ArtifactError, InputError
 from sfumato.files import atomic_file
-from sfumato.sealing.envelope import OVERHEAD, Bound, Envelope
-from sfumato.sealing.salts import ID_BYTES, SALT_BYTES, SaltedRows
+from sfumato.sealing.crypto.envelope import OVERHEAD, Bound, Envelope
+from sfumato.sealing.erasure.salts import ID_BYTES, SALT_BYTES, SaltedRows
 
 _BLOCK = 1024
 _ROWS = 19

@@ -15,7 +15,7 @@ import numpy as np
 from sfumato.arrays import one_each
 from sfumato.embedders.base import Embedder, OnBatch
 from sfumato.numbers import whole_number
-from sfumato.sealing.codebook import Codebook, unit
+from sfumato.sealing.cells.codebook import Codebook, unit
 from sfumato.types import Rows, Vectors
 
 Place = tuple[int, int]

@@ -1,0 +1,1 @@
+"""Cells that only the client knows: learned, routed to, and measured."""

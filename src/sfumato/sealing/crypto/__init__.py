@@ -1,0 +1,1 @@
+"""Keys, sealed records and files, and the sizes they have."""

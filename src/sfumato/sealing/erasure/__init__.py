@@ -1,0 +1,1 @@
+"""Salts of rows, and their destruction."""
