@@ -14,6 +14,10 @@ from sfumato.concepts.catalog import lookup
 from sfumato.concepts.detectors.labelled import Labelled
 from sfumato.concepts.detectors.union import Union
 from sfumato.files import write_atomic
+from sfumato.trials.questions.informed import asked_of, candidates
+from sfumato.trials.rows import LeftOut
+from sfumato.trials.split import Split
+from sfumato.trials.suite import Suite
 from sfumato_research.studies.base import Setting
 
 Finder = Literal["all", "lists"]
@@ -47,6 +51,21 @@ def remembered(name: str, finder: Finder, texts: Sequence[str], setting: Setting
     rows = [(text, [{"start": a, "end": b, "label": name} for a, b in kept[d]]) for text, d in known.items()]
     lists = looking(name, "lists")  # for texts an attacker makes of his own
     return replace(plain, detector=Labelled(rows, name=f"{name}, {finder}", otherwise=lists.detector))
+
+
+def informed_texts(pool: Split, suite: Suite, seed: int) -> list[str]:
+    """The texts that the informed attacker makes: each he is asked about, with every candidate in place.
+
+    He looks at them as the protector would, so what is found in them is looked for beforehand, too.
+    """
+    try:
+        terms = candidates(pool, suite.candidates)
+        asked = asked_of(pool, terms, suite.informed, seed)
+    except LeftOut:
+        return []
+    concept = Concept.from_terms(pool.concept.name, terms)
+    texts = [pool.texts[row] for row in pool.attacked[asked]]
+    return [concept.replace(text, term) for text in texts for term in concept.terms]
 
 
 def _without_detector(name: str) -> Concept:

@@ -31,7 +31,7 @@ from sfumato.types import Vectors
 from sfumato_research.frontier import telling
 from sfumato_research.frontier.cases import CASES, GoldCase, near_clusters
 from sfumato_research.frontier.defences import FEW, all_defences, widened
-from sfumato_research.frontier.found import remembered
+from sfumato_research.frontier.found import informed_texts, remembered
 from sfumato_research.frontier.public import public_sentences
 from sfumato_research.frontier.use import UseTexts, measure_use, names_found, neighbours, read_use
 from sfumato_research.studies.base import Setting
@@ -55,7 +55,7 @@ def sizes(setting: Setting) -> Suite:
         draws=2,
         epochs=25,
         copies=2,
-        informed=200,
+        informed=100,
         candidates=50,
     )
     quick = replace(
@@ -91,10 +91,10 @@ def measure(name: str, model: str, cut: int, setting: Setting) -> Arrays:
     case = case.cut(setting.pick(len(case.texts), 1500))
     use = read_use(setting.data, setting)
     suite, embedder = sizes(setting), RememberingEmbedder(encoder(setting, model))
-    every = [*case.texts, *use.every]
+    pool = cut_texts(case, suite, embedder, cut)
+    every = [*case.texts, *use.every, *informed_texts(pool, suite, cut)]
     own = remembered(case.looked_for, "all", every, setting)
     lists = remembered(case.looked_for, "lists", every, setting)
-    pool = cut_texts(case, suite, embedder, cut)
     embedded = embedder.embed(use.every)
     kept: Arrays = {"terms.total": pool.prior().total, "terms.prior": pool.prior().found}
     kept["groups"] = pool.groups[pool.test]

@@ -19,7 +19,7 @@ from sfumato.trials.split import Split
 from sfumato.trials.target import DefenceTarget
 from sfumato.types import Vectors
 from sfumato_research.frontier.cases import CASES
-from sfumato_research.frontier.defences import OURS, REMOVED, all_defences
+from sfumato_research.frontier.defences import ERASED, OTHER, OURS, REMOVED, all_defences
 from sfumato_research.frontier.found import remembered
 from sfumato_research.frontier.measure import CLEAN, LEARNED_FROM, cut_texts, sizes
 from sfumato_research.frontier.public import joined, public_sentences
@@ -29,7 +29,7 @@ from sfumato_research.studies.data import encoder
 WRITTEN = 600
 SENTENCES = {"cpu": 8_000}
 """Public sentences the writer learns from, by device; elsewhere there are more."""
-_MORE = 120_000
+_MORE = 40_000
 _NETWORKS: dict[str, dict[str, Any]] = {
     "quick": {"wordpieces": 1000, "width": 64, "layers": 1, "epochs": 0.5},
     "cpu": {"epochs": 4.0},
@@ -61,9 +61,9 @@ def _write(name: str, model: str, setting: Setting) -> Texts:
     case = CASES[name][0](setting.data)
     case = case.cut(setting.pick(len(case.texts), 1500))
     embedder = RememberingEmbedder(encoder(setting, model))
-    own = remembered(case.looked_for, "all", case.texts, setting)
     pool = cut_texts(case, sizes(setting), embedder, 0)
     public = public_sentences(setting.data, setting.pick(SENTENCES.get(setting.device, _MORE), 400))
+    own = remembered(case.looked_for, "all", [*case.texts, *public], setting)
     texts = [*(pool.texts[row] for row in pool.learned), *public]
     chosen = np.sort(generator(0).permutation(len(pool.test))[: setting.pick(WRITTEN, 20)])
     found: Texts = {"truth": [pool.texts[row] for row in pool.attacked[chosen]]}
@@ -75,7 +75,7 @@ def _write(name: str, model: str, setting: Setting) -> Texts:
     plain = Defence(name=CLEAN, embedder=embedder)
     beside = [(CLEAN, plain), (noise.label, noise)]
     sample = sample_of(pool, 0, own)
-    wanted = all_defences(sample, own, public[:LEARNED_FROM], (REMOVED, OURS))
+    wanted = all_defences(sample, own, public[:LEARNED_FROM], (REMOVED, OTHER, OURS, ERASED))
     for label, defence in [*beside, *wanted]:
         setting.on_step(f"{name}, {model}: writing from {label}")
         target = DefenceTarget(defence, pool, seed=0)
