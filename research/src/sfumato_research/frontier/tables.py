@@ -170,13 +170,12 @@ _TERMS = (
     f"Truth: labels. {CLEAN}: control; {FLOOR}: the floor, which no detector can miss. Removal, starred and "
     "another value look with the protector's own detector, as ours does. Found rows: the detector covers "
     "every labelled term; missed rows: at least one is left. Excess and absolute as in the protocol. "
-    "Intervals over cuts and groups within them, 95 %: five cuts of WordLlama, three of MiniLM, there two of "
-    "the eraser."
+    "Intervals over five cuts and groups within them, 95 %."
 )
 _OTHER = (
     "Presence, member: area under the curve, .5 is a guess. Linked: named among 1,000 known texts. Informed: "
-    "he knows all but the term, of 50 candidates. Topic (AG News), sentiment (SST-5): accuracy of a "
-    "classifier over the majority's, as a share of the clean one's."
+    "he knows all but the term, of 50 candidates, 100 texts a cut. Topic (AG News), sentiment (SST-5): "
+    "accuracy of a classifier over the majority's, as a share of the clean one's."
 )
 _USE = (
     "Touched: our detector finds something in the text, the query or an answer. STS: Pearson, 6,000 pairs "
