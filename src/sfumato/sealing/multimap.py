@@ -13,6 +13,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
+from cryptography.hazmat.primitives.ciphers import Cipher
+from cryptography.hazmat.primitives.ciphers.algorithms import AES
+from cryptography.hazmat.primitives.ciphers.modes import ECB
 from numpy.typing import NDArray
 
 from sfumato.accounting.keys import KeyHolder
@@ -21,10 +24,14 @@ from sfumato.sealing.crypto.keys import SealingKey
 
 PostingPlace = tuple[int, int, int]
 """Table, cell and slot of one posting."""
+FIRST_OWN_TABLE = 1 << 32
+"""From here on tables are no ways to cut the space: postings of found values and of filters."""
 
 _LAYOUTS = [struct.Struct(f"<{count}Q") for count in range(6)]
 _HEAD = struct.Struct("<QQ")
 _ENTRY = np.dtype([("slot", "<u8"), ("row", "<u8")])
+_ROW = struct.Struct("<HHIQ")
+_ROW_MARK = 0x5366
 _LEAST = 128
 """Bytes of the smallest list: lists of few rows all look alike."""
 
@@ -35,13 +42,15 @@ class RecordIds(KeyHolder):
     They are written as UUIDs, which every product takes as they are.
     """
 
-    __slots__ = ("_cells", "_postings", "_texts", "epoch", "lane")
+    __slots__ = ("_cells", "_postings", "_rows", "_tags", "_texts", "epoch", "lane")
 
     def __init__(self, key: SealingKey, tenant: str, collection: str, *, epoch: int, lane: int = 0) -> None:
         self.epoch, self.lane = epoch, lane
         self._postings = key.derive("address", tenant, collection, "posting")
         self._cells = key.derive("address", tenant, collection, "cell")
         self._texts = key.derive("id", tenant, collection, "text")
+        self._tags = key.derive("address", tenant, collection, "tag")
+        self._rows = Cipher(AES(key.derive("id", tenant, collection, "record")), ECB())
 
     def posting(self, table: int, cell: int, slot: int) -> str:
         """The id of one row's record in one cell."""
@@ -50,6 +59,28 @@ class RecordIds(KeyHolder):
     def text(self, row: int) -> str:
         """The id of the record that holds a row's text and metadata."""
         return _id(self._texts, self.epoch, row)
+
+    def row(self, number: int) -> str:
+        """The id of a row's only record, where a handle has one a row: a permutation, so it reads back."""
+        block = self._rows.encryptor().update(_ROW.pack(_ROW_MARK, self.lane, self.epoch, number))
+        return _as_id(block.hex())
+
+    def number(self, name: str) -> int | None:
+        """The number of the row whose only record has this id; None for any other id."""
+        digits = name.replace("-", "")
+        if len(digits) != 2 * _ROW.size or _as_id(digits) != name:
+            return None
+        try:
+            block = self._rows.decryptor().update(bytes.fromhex(digits))
+        except ValueError:
+            return None
+        mark, lane, epoch, number = _ROW.unpack(block)
+        own = (mark, lane, epoch) == (_ROW_MARK, self.lane, self.epoch)
+        return int(number) if own else None
+
+    def tag(self, table: int, cell: int) -> bytes:
+        """What rows of one cell share in the store, where a handle has it filter by cells."""
+        return _prf(self._tags, self.epoch, table, cell)[:16]
 
     def generation(self) -> str:
         """The id of the record that counts this writer's changes; it stays when the epoch does not."""
@@ -113,5 +144,8 @@ def _prf(key: bytes, *numbers: int) -> bytes:
 
 
 def _id(key: bytes, *numbers: int) -> str:
-    digits = _prf(key, *numbers).hex()
+    return _as_id(_prf(key, *numbers).hex())
+
+
+def _as_id(digits: str) -> str:
     return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:32]}"

@@ -12,7 +12,7 @@ import hmac
 import json
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -69,6 +69,10 @@ class SealedSettings:
     """The number whose salt the codebook is sealed under; 0 while there is none."""
     learned: int = 0
     """How many rows the cells were learned on."""
+    handle: str = "multimap"
+    """How the store finds candidates."""
+    options: dict[str, Any] = field(default_factory=dict)
+    """What the handle and the found values were set to."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from sfumato.errors import InputError, ParameterError
 from sfumato.evaluation.calibrate import Keep
 from sfumato.files import PathLike, require_place, write_atomic
 from sfumato.numbers import whole_number
+from sfumato.release import Releasing
 from sfumato.sealing.cells.codebook import MOST_TABLES
 from sfumato.sealing.cells.filing import MOST_UNITS
 from sfumato.sealing.cells.measuring import Oversampling
@@ -30,13 +31,13 @@ from sfumato.sealing.client.writing import OnRows
 from sfumato.sealing.crypto.keys import SealingKey
 from sfumato.sealing.crypto.packing import Precision
 from sfumato.sealing.erasure.shredding import ErasureRecord
+from sfumato.sealing.handles import HANDLES
 from sfumato.sealing.records import Records
 from sfumato.sealing.state import SealedSettings
 from sfumato.stores.base import Store
 from sfumato.stores.rows import Where, checked_ids, checked_metadata, checked_vectors, checked_where
 from sfumato.types import Vectors
 
-Handle = Literal["multimap"]
 _MOST_HITS, _MOST_PROBES = 1000, 4096
 _COPIED_AT_ONCE = 50_000
 
@@ -48,11 +49,11 @@ class SealedStore:
         store: where records go; a collection of its own.
         key: the key, or the file it is in.
         folder: where the client's state is, or is made; sealed, and as needful as the key.
-        handle: how the store finds candidates: by an encrypted multimap of cells.
+        handle: how the store finds candidates: multimap (for a new collection), tags, codes or noise.
         embedder: turns texts into vectors, by name or itself. Without one a new collection needs vectors with
             every row, and one that is there loads by name what it was sealed with.
         tenant: whose rows these are; every tenant has keys of its own.
-        precision: how vectors are kept. This and the next four are for a new collection; one that is there
+        precision: how vectors are kept. This, the next four and `bits` are for a new collection; one that is there
             keeps its own.
         tables: how many ways the cells cut the space; more need fewer records a query and more a row.
         probes: cells of each table that a query asks for; "auto" measures how many it takes.
@@ -60,6 +61,9 @@ class SealedStore:
         units: sentences that a long text is filed under beside itself, at most.
         buffer: records that may wait at the client until more are there. Records that reach the store
             together can be seen to belong together: with single rows that says which postings are one row's.
+        bits: of a row, shown by the handle codes; 64 for a new collection.
+        release: what the handle noise shows: a noise ratio (1.4 for a new collection) of Laplace noise, or a
+            mechanism, a release or a protector, which is then to be given whenever the collection is opened.
         create: whether the collection may be a new one.
     """
 
@@ -69,7 +73,7 @@ class SealedStore:
         *,
         key: SealingKey | PathLike,
         folder: PathLike,
-        handle: Handle = "multimap",
+        handle: str | None = None,
         embedder: Embedder | str | None = None,
         tenant: str = "",
         precision: Precision = "int8",
@@ -78,10 +82,12 @@ class SealedStore:
         keep: str = "recall@10=0.99",
         units: int = MOST_UNITS,
         buffer: int = 0,
+        bits: int | None = None,
+        release: float | Releasing | None = None,
         create: bool = True,
     ) -> None:
-        if handle not in get_args(Handle):
-            raise ParameterError(f"`handle` must be one of {get_args(Handle)}. Found {handle!r:.40}.")
+        options = {"bits": bits, "release": release}
+        kind = HANDLES.get(handle or "multimap")
         if precision not in get_args(Precision):
             raise ParameterError(
                 f"`precision` must be one of {get_args(Precision)}. Found {precision!r:.40}."
@@ -94,13 +100,21 @@ class SealedStore:
             "asked_probes": 0 if probes == "auto" else whole_number(probes, "probes", 1, _MOST_PROBES),
             "keep": keep,
             "units": whole_number(units, "units", 0, 1024),
+            "handle": kind.name,
+            "options": kind.options(options),
         }
         self.store, self.tenant = store, tenant
         self._key = key if isinstance(key, SealingKey) else SealingKey.load(key)
         encoder = load_embedder(embedder) if isinstance(embedder, str | os.PathLike) else embedder
         state = open_state(store, Path(folder), self._key, tenant, encoder, new if create else None)
+        if handle not in (None, state.settings.handle):
+            state.file.close()
+            raise InputError(
+                f"The collection has the handle `{state.settings.handle}`. Found {handle!r:.40}: leave it out, "
+                "or begin a new collection."
+            )
         waiting = whole_number(buffer, "buffer", 0, 10**6)
-        self._client = SealedClient(state, Records(store), self._key, encoder, waiting)
+        self._client = SealedClient(state, Records(store), self._key, encoder, waiting, options)
         self._search, self._writer = RowSearch(self._client), RowWriter(self._client)
         if not state.file.busy():
             self._client.catch_up()

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from sfumato.sealing.client.database import StateFile
-from sfumato.sealing.records import Records
+from sfumato.sealing.records import DressedRecord, Records
 
 _AT_ONCE = 2000
 _BYTES_AT_ONCE = 32 << 20
@@ -39,7 +39,20 @@ class Outbox:
         if self._file.run("SELECT EXISTS (SELECT 1 FROM outbox)")[0][0]:
             here = dict(self._file.among("SELECT id, content FROM outbox WHERE id IN", ids))
         found = self._records.get(each for each in ids if each not in here)
-        return found | {name: content for name, content in here.items() if content is not None}
+        waiting = {name: content for name, content in here.items() if content is not None}
+        return found | {name: DressedRecord.from_bytes(each).content for name, each in waiting.items()}
+
+    def ranked(self) -> dict[str, DressedRecord]:
+        """The records that wait and have a vector which the store is to rank."""
+        if not self._file.run("SELECT EXISTS (SELECT 1 FROM outbox)")[0][0]:
+            return {}
+        found: dict[str, DressedRecord] = {}
+        for ids in self._waiting("IS NOT NULL"):
+            for name, content in self._file.among("SELECT id, content FROM outbox WHERE id IN", ids):
+                record = DressedRecord.from_bytes(content)
+                if record.vector is not None:
+                    found[name] = record
+        return found
 
     def send(self) -> None:
         """Bring the store up to date: first what is new, then what is gone; only then forget it here."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from sfumato.accounting.keys import KeyHolder
+from sfumato.accounting.keys import KeyHolder, Secret
 from sfumato.embedders.base import Embedder
 from sfumato.embedders.loader import load_embedder, remote_address
 from sfumato.errors import ArtifactError, InputError
@@ -23,6 +24,7 @@ from sfumato.sealing.crypto.envelope import OVERHEAD
 from sfumato.sealing.crypto.keys import SealingKey
 from sfumato.sealing.crypto.packing import packed_size, unpack
 from sfumato.sealing.erasure.shredding import ErasureRecord
+from sfumato.sealing.handles import HANDLES
 from sfumato.sealing.records import Records, travelling
 from sfumato.sealing.state import ClientState, Member, SealedSettings
 from sfumato.types import Vectors
@@ -50,12 +52,16 @@ class SealedClient(KeyHolder):
         key: SealingKey,
         embedder: Embedder | None,
         buffer: int = 0,
+        options: Mapping[str, Any] | None = None,
     ) -> None:
         self.state, self.records, self.buffer = state, records, buffer
         self._embedder = embedder
         self.outbox = Outbox(state.file, records)
         self._key = key
         self._sealers: dict[int, RecordSealer] = {}
+        self.handle = HANDLES.get(state.settings.handle)(self, options or {})
+        if state.settings.dim:
+            self.records.ranked = self.handle.dim(state.settings.dim)
 
     def encoder(self) -> Embedder | None:
         """The encoder that was given, or else the one that the collection was sealed with."""
@@ -97,11 +103,11 @@ class SealedClient(KeyHolder):
         return [read_text(each) for each in opened]
 
     def vectors(self, members: Sequence[Member]) -> tuple[Vectors, list[int]]:
-        """`[n, d]` the vectors of rows, each out of its first posting, and the numbers of bad ones."""
-        settings, ids = self.state.settings, self.state.ids()
+        """`[n, d]` the vectors of rows, each out of its own record, and the numbers of bad ones."""
+        settings = self.state.settings
         salts = self.state.salts(each.number for each in members)
         places = [
-            RecordPlace(ids.posting(*each.places[0]), each.number, salt)
+            RecordPlace(self.handle.records(each)[0], each.number, salt)
             for each, salt in zip(members, salts, strict=True)
         ]
         found = self.outbox.fetch([each.id for each in places])
@@ -136,6 +142,10 @@ class SealedClient(KeyHolder):
     def mark_key(self) -> bytes:
         """What the digests of rows are keyed with."""
         return self._key.derive("check", self.state.tenant, self.state.settings.collection)
+
+    def noise_secret(self) -> Secret:
+        """What the sticky noise of this collection is keyed with."""
+        return Secret(self._key.derive("noise", self.state.tenant, self.state.settings.collection))
 
     def generation_place(self) -> RecordPlace:
         """Where the store counts this writer's changes."""
