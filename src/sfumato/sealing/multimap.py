@@ -67,14 +67,13 @@ class RecordIds(KeyHolder):
 
     def number(self, name: str) -> int | None:
         """The number of the row whose only record has this id; None for any other id."""
-        digits = name.replace("-", "")
-        if len(digits) != 2 * _ROW.size or _as_id(digits) != name:
-            return None
         try:
-            block = self._rows.decryptor().update(bytes.fromhex(digits))
+            block = bytes.fromhex(name.replace("-", ""))
         except ValueError:
             return None
-        mark, lane, epoch, number = _ROW.unpack(block)
+        if len(block) != _ROW.size or _as_id(block.hex()) != name:
+            return None
+        mark, lane, epoch, number = _ROW.unpack(self._rows.decryptor().update(block))
         own = (mark, lane, epoch) == (_ROW_MARK, self.lane, self.epoch)
         return int(number) if own else None
 

@@ -1,9 +1,9 @@
 """How opaque records sit in any store: an id, bytes in one metadata field, and a vector that says nothing.
 
 Stores ask for a vector with every row. It is a function of the id alone, so whoever reads it learns what the
-id says already; it is spread over a circle, since graphs of many equal vectors are slow to build. Some handles
-give records a vector that the store ranks, or tags that it filters by: on its way such a record is dressed in
-them. Where a store ranks, all other records point away from every query.
+id says already; it is spread over a circle, since graphs of many equal vectors are slow to build. Some
+handles give records a vector that the store ranks, or tags that it filters by: on its way such a record is
+dressed in them. Where a store ranks, all other records point away from every query.
 """
 
 from __future__ import annotations

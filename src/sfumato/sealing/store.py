@@ -12,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, get_args, overload
 
+from sfumato.concepts.concept import Concept
 from sfumato.embedders import Embedder, load_embedder
 from sfumato.embedders.texts import checked_texts
 from sfumato.errors import InputError, ParameterError
@@ -26,12 +27,13 @@ from sfumato.sealing.client.changing import RowWriter
 from sfumato.sealing.client.contents import SealedResult, SealedRow, refuse_large
 from sfumato.sealing.client.opening import open_state
 from sfumato.sealing.client.searching import RowSearch
-from sfumato.sealing.client.session import SealedClient
+from sfumato.sealing.client.session import SealedClient, require_handle
 from sfumato.sealing.client.writing import OnRows
 from sfumato.sealing.crypto.keys import SealingKey
 from sfumato.sealing.crypto.packing import Precision
 from sfumato.sealing.erasure.shredding import ErasureRecord
 from sfumato.sealing.handles import HANDLES
+from sfumato.sealing.labels import names_kept
 from sfumato.sealing.records import Records
 from sfumato.sealing.state import SealedSettings
 from sfumato.stores.base import Store
@@ -53,8 +55,8 @@ class SealedStore:
         embedder: turns texts into vectors, by name or itself. Without one a new collection needs vectors with
             every row, and one that is there loads by name what it was sealed with.
         tenant: whose rows these are; every tenant has keys of its own.
-        precision: how vectors are kept. This, the next four and `bits` are for a new collection; one that is there
-            keeps its own.
+        precision: how vectors are kept. This, the next four and what is said of handles are for a new
+            collection; one that is there keeps its own.
         tables: how many ways the cells cut the space; more need fewer records a query and more a row.
         probes: cells of each table that a query asks for; "auto" measures how many it takes.
         keep: what "auto" is to keep of clean search, such as recall@10=0.99.
@@ -64,6 +66,8 @@ class SealedStore:
         bits: of a row, shown by the handle codes; 64 for a new collection.
         release: what the handle noise shows: a noise ratio (1.4 for a new collection) of Laplace noise, or a
             mechanism, a release or a protector, which is then to be given whenever the collection is opened.
+        names: what is found in texts so that `search_name` finds it: concepts, or names of the catalog's.
+        filters: fields that `where` then fetches only the matching rows of; handle multimap.
         create: whether the collection may be a new one.
     """
 
@@ -84,9 +88,11 @@ class SealedStore:
         buffer: int = 0,
         bits: int | None = None,
         release: float | Releasing | None = None,
+        names: Concept | str | Sequence[Concept | str] | None = None,
+        filters: Sequence[str] = (),
         create: bool = True,
     ) -> None:
-        options = {"bits": bits, "release": release}
+        options = {"bits": bits, "release": release, "filters": filters, "names": names}
         kind = HANDLES.get(handle or "multimap")
         if precision not in get_args(Precision):
             raise ParameterError(
@@ -101,20 +107,19 @@ class SealedStore:
             "keep": keep,
             "units": whole_number(units, "units", 0, 1024),
             "handle": kind.name,
-            "options": kind.options(options),
+            "options": kind.options(options) | names_kept(names),
         }
         self.store, self.tenant = store, tenant
         self._key = key if isinstance(key, SealingKey) else SealingKey.load(key)
         encoder = load_embedder(embedder) if isinstance(embedder, str | os.PathLike) else embedder
         state = open_state(store, Path(folder), self._key, tenant, encoder, new if create else None)
-        if handle not in (None, state.settings.handle):
-            state.file.close()
-            raise InputError(
-                f"The collection has the handle `{state.settings.handle}`. Found {handle!r:.40}: leave it out, "
-                "or begin a new collection."
-            )
         waiting = whole_number(buffer, "buffer", 0, 10**6)
-        self._client = SealedClient(state, Records(store), self._key, encoder, waiting, options)
+        try:
+            require_handle(state.settings, handle)
+            self._client = SealedClient(state, Records(store), self._key, encoder, waiting, options)
+        except BaseException:
+            state.file.close()
+            raise
         self._search, self._writer = RowSearch(self._client), RowWriter(self._client)
         if not state.file.busy():
             self._client.catch_up()
@@ -233,6 +238,13 @@ class SealedStore:
             asked = checked_vectors(vectors, self._client.state.settings.dim or None)
         found = [self._search.search(each, k, allowed) for each in asked]
         return found[0] if alone else found
+
+    def search_name(self, name: str, k: int = 10, where: Where | None = None) -> SealedResult:
+        """Rows that hold a value (of `names`), whatever its case and spaces; those most about it first."""
+        k = whole_number(k, "k", 1, _MOST_HITS)
+        (text,) = checked_texts([name])
+        vector = None if self._client.encoder() is None else self._client.embed([text])[0]
+        return self._search.named(text, vector, k, checked_where(where))
 
     def get(self, ids: Iterable[str]) -> list[SealedRow]:
         """The rows that are there, in the order of `ids`; the store sees that they were asked for."""

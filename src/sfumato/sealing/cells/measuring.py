@@ -83,9 +83,7 @@ class Oversampling:
         told = f"{one.probes} probes fetch {one.candidates:.0f} records a query and"
         if one.probes == one.candidates == one.most:
             told = f"{one.probes} candidates a query"
-        line = (
-            f"{told} keep {one.kept:.4f} of {self.metric} (at least {one.low:.4f}, {self.queries} queries)"
-        )
+        line = f"{told} keep {one.kept:.4f} of {self.metric} (at least {one.low:.4f}, {self.queries} queries)"
         if self.holds:
             return line + "."
         enough = queries_needed(self.target)

@@ -1,9 +1,9 @@
 """Searching a sealed collection: the same number of cells and of rounds whatever is asked and found.
 
-First round: what the handle finds, such as the postings of a fixed number of cells, all opened before anything
-is decided, ranked by exact cosine. Second round: the texts of the best, among those of rows drawn at random,
-always 32 or a multiple that depends on `k` alone. What is bad or missing is left out, named, and the result
-marked.
+First round: what the handle finds, such as the postings of a fixed number of cells, all opened before
+anything is decided, ranked by exact cosine. Second round: the texts of the best, among those of rows drawn at
+random, always 32 or a multiple that depends on `k` alone. What is bad or missing is left out, named, and the
+result marked.
 """
 
 from __future__ import annotations
@@ -14,11 +14,14 @@ from itertools import islice
 
 import numpy as np
 
+from sfumato.errors import InputError
 from sfumato.sealing.cells.codebook import unit
 from sfumato.sealing.client.contents import RecordPlace, SealedHit, SealedResult, SealedRow, read_text
 from sfumato.sealing.client.session import POSTING, TEXT, SealedClient
 from sfumato.sealing.crypto.packing import unpack
 from sfumato.sealing.handles.base import CandidateRecords
+from sfumato.sealing.handles.postings import fetched, posting_places
+from sfumato.sealing.labels import MOST_ROWS_A_NAME
 from sfumato.sealing.records import travelling
 from sfumato.sealing.state import SealedSettings
 from sfumato.stores.rows import Scalar, matches
@@ -28,6 +31,7 @@ TEXTS_A_ROUND = 32
 FILTERED_TEXTS = 256
 """Texts that a search with a filter looks at: the best ones, since metadata is sealed with the text."""
 _TRIES = 4
+_FULL = f"only the first {MOST_ROWS_A_NAME} rows that hold one value are filed under it"
 
 
 @dataclass(slots=True)
@@ -49,6 +53,24 @@ class RowSearch:
         """The k nearest rows that pass a filter; looked for again if the collection changed meanwhile."""
         return self.among(lambda: self._client.handle.candidates(vector, allowed), vector, k, allowed)
 
+    def named(
+        self, name: str, vector: Vectors | None, k: int, allowed: Mapping[str, list[Scalar]]
+    ) -> SealedResult:
+        """Rows in which a value was found, those nearest to a vector first."""
+        client = self._client
+        if client.names is None:
+            raise InputError("The collection was made without `names`, so no value can be searched for.")
+        cell = client.names.cell(name)
+
+        def filed() -> CandidateRecords:
+            with client.state.file.looking():
+                settings = client.state.settings
+                places, _ = posting_places(client, settings, [cell])
+            full = [_FULL] if len(places) >= MOST_ROWS_A_NAME else []
+            return fetched(client, settings, places, full)
+
+        return self.among(filed, vector, k, allowed)
+
     def among(
         self,
         candidates: Callable[[], CandidateRecords | None],
@@ -66,18 +88,18 @@ class RowSearch:
 
     def _once(
         self,
-        fetched: CandidateRecords | None,
+        came: CandidateRecords | None,
         vector: Vectors | None,
         k: int,
         allowed: Mapping[str, list[Scalar]],
     ) -> SealedResult:
-        if fetched is None:
+        if came is None:
             return SealedResult([], True)
-        found = _Found(list(fetched.faults))
-        scores = self._ranked(fetched, vector, found)
-        wanted = max(k, FILTERED_TEXTS) if allowed and not fetched.filtered else k
+        found = _Found(list(came.faults))
+        scores = self._ranked(came, vector, found)
+        wanted = max(k, FILTERED_TEXTS) if allowed and not came.filtered else k
         best = dict(islice(scores.items(), wanted))
-        rows, asked = self._texts(list(best), wanted, fetched.settings, found)
+        rows, asked = self._texts(list(best), wanted, came.settings, found)
         hits = [
             SealedHit(row.id, best[number], row.text, row.metadata)
             for number, row in rows.items()
@@ -87,16 +109,14 @@ class RowSearch:
             hits[:k], not found.faults, tuple(found.faults), found.candidates, asked, found.bytes
         )
 
-    def _ranked(
-        self, fetched: CandidateRecords, vector: Vectors | None, found: _Found
-    ) -> dict[int, float]:
+    def _ranked(self, came: CandidateRecords, vector: Vectors | None, found: _Found) -> dict[int, float]:
         """The cosine of every row that was fetched, the nearest first; 0 where nothing is looked for."""
-        client, settings, places = self._client, fetched.settings, fetched.places
-        opened = client.sealer(settings.epoch).open(POSTING, places, fetched.contents)
-        self._check_generation(client.generation(fetched.counter), settings, found)
-        _note(places, fetched.contents, opened, "posting", found)
+        client, settings, places = self._client, came.settings, came.places
+        opened = client.sealer(settings.epoch).open(POSTING, places, came.contents)
+        self._check_generation(client.generation(came.counter), settings, found)
+        _note(places, came.contents, opened, "posting", found)
         found.candidates = len(places)
-        found.bytes += fetched.bytes
+        found.bytes += came.bytes
         good = [row for row, each in enumerate(opened) if each is not None]
         if not good:
             return {}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hmac
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -25,6 +27,7 @@ from sfumato.sealing.crypto.keys import SealingKey
 from sfumato.sealing.crypto.packing import packed_size, unpack
 from sfumato.sealing.erasure.shredding import ErasureRecord
 from sfumato.sealing.handles import HANDLES
+from sfumato.sealing.labels import FoundNames, concepts_again, concepts_of
 from sfumato.sealing.records import Records, travelling
 from sfumato.sealing.state import ClientState, Member, SealedSettings
 from sfumato.types import Vectors
@@ -39,6 +42,15 @@ def require_encoder(settings: SealedSettings, embedder: Embedder) -> None:
         raise InputError(
             f"The collection was sealed with vectors of the encoder {settings.encoder or 'none'!r:.80}. "
             f"Found {embedder.model_id!r:.80}: give the same one."
+        )
+
+
+def require_handle(settings: SealedSettings, handle: str | None) -> None:
+    """Refuse another handle than the collection has."""
+    if handle not in (None, settings.handle):
+        raise InputError(
+            f"The collection was sealed with the handle `{settings.handle}`. Found `{handle:.40}`: leave it "
+            "out, or begin a new collection."
         )
 
 
@@ -59,6 +71,8 @@ class SealedClient(KeyHolder):
         self.outbox = Outbox(state.file, records)
         self._key = key
         self._sealers: dict[int, RecordSealer] = {}
+        self._labels: dict[str, bytes] = {}
+        self._concepts = concepts_of((options or {}).get("names"))
         self.handle = HANDLES.get(state.settings.handle)(self, options or {})
         if state.settings.dim:
             self.records.ranked = self.handle.dim(state.settings.dim)
@@ -142,6 +156,20 @@ class SealedClient(KeyHolder):
     def mark_key(self) -> bytes:
         """What the digests of rows are keyed with."""
         return self._key.derive("check", self.state.tenant, self.state.settings.collection)
+
+    @cached_property
+    def names(self) -> FoundNames | None:
+        """What finds the values that rows are filed under beside their cells; None where they are not."""
+        kept = self.state.settings.options.get("names")
+        return FoundNames(self, concepts_again(kept, self._concepts)) if kept else None
+
+    def label(self, kind: str, spelled: str) -> int:
+        """The number of a cell that stands for a value."""
+        if kind not in self._labels:
+            self._labels[kind] = self._key.derive(
+                "name", self.state.tenant, self.state.settings.collection, kind
+            )
+        return int.from_bytes(hmac.digest(self._labels[kind], spelled.encode(), "sha256")[:8]) >> 1
 
     def noise_secret(self) -> Secret:
         """What the sticky noise of this collection is keyed with."""

@@ -14,6 +14,8 @@ from sfumato.errors import InputError
 from sfumato.sealing.cells.filing import Place
 from sfumato.sealing.client.contents import SealedRow, text_content
 from sfumato.sealing.client.session import TEXT, SealedClient
+from sfumato.sealing.handles.postings import file_postings
+from sfumato.sealing.labels import MOST_ROWS_A_NAME
 from sfumato.sealing.state import CellKey, Member
 from sfumato.types import Vectors
 
@@ -66,7 +68,12 @@ def insert(client: SealedClient, new: NewRows, on_rows: OnRows | None = None) ->
 def file_rows(client: SealedClient, new: NewRows, numbers: list[int]) -> None:
     """Seal rows under numbers that are theirs, as the handle has them found; inside a transaction."""
     state = client.state
-    taken = client.handle.file(new, numbers, state.new_salts(numbers))
+    salts = state.new_salts(numbers)
+    taken = client.handle.file(new, numbers, salts)
+    if client.names is not None:
+        cells = client.names.cells([row.text for row in new.rows])
+        named = file_postings(client, new.vectors, cells, numbers, salts, MOST_ROWS_A_NAME)
+        taken = [own + found for own, found in zip(taken, named, strict=True)]
     texts = client.text_places(numbers)
     contents = [text_content(row) for row in new.rows]
     sealed = client.sealer(state.settings.epoch).seal(TEXT, texts, contents)

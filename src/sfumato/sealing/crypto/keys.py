@@ -18,7 +18,7 @@ from sfumato.errors import InputError, ParameterError
 from sfumato.files import PathLike
 
 Purpose = Literal["seal", "address", "id", "name", "state", "check", "noise"]
-"""What a subkey is for: records, their addresses, users' ids, found names, the client's files, checks, noise."""
+"""What a subkey is for: records, addresses, users' ids, found names, the client's files, checks, noise."""
 
 _HEADER = "sfumato-sealing-key-1"
 _LINE = re.compile(rf"{_HEADER} ([0-9a-f]+) ([0-9a-f]+)")

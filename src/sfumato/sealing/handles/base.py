@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from sfumato.errors import ParameterError
 from sfumato.sealing.cells.filing import Place
 from sfumato.sealing.multimap import PostingPlace
 from sfumato.stores.rows import Scalar
@@ -58,6 +59,8 @@ class Handle(ABC):
     @classmethod
     def options(cls, given: Mapping[str, Any]) -> dict[str, Any]:
         """The settings of a new collection's handle, ready for JSON, out of what the user gave."""
+        if given.get("filters"):
+            raise ParameterError(f"`filters` are for the handle multimap. Found {cls.name}.")
         return {}
 
     def dim(self, dim: int) -> int:

@@ -1,9 +1,9 @@
 """Codes: b bits of a vector, on which side of b public hyperplanes it lies (Charikar, STOC 2002).
 
-The hyperplanes are no secret and nobody's texts are in them: they are drawn from a fixed seed by the number of
-bits and the dimension alone, or, for an encoder whose background comes with the package (made-up sentences),
-within the directions in which that varies most, around its mean. A row shows the store b bits, one of 2^b
-views; a query shows its b distances from the hyperplanes, which rank better than their sides alone.
+The hyperplanes are no secret and nobody's texts are in them: they are drawn from a fixed seed by the number
+of bits and the dimension alone, or, for an encoder whose background comes with the package (made-up
+sentences), within the directions in which that varies most, around its mean. A row shows the store b bits,
+one of 2^b views; a query shows its b distances from the hyperplanes, which rank better than their sides.
 """
 
 from __future__ import annotations
@@ -36,7 +36,9 @@ class CodeHandle(RankedHandle):
     @classmethod
     def options(cls, given: Mapping[str, Any]) -> dict[str, Any]:
         """The number of bits."""
-        return {"bits": whole_number(given.get("bits") or BITS, "bits", FEWEST_BITS, MOST_BITS)}
+        return super().options(given) | {
+            "bits": whole_number(given.get("bits") or BITS, "bits", FEWEST_BITS, MOST_BITS)
+        }
 
     @property
     def bits(self) -> int:

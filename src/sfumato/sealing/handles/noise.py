@@ -45,6 +45,7 @@ class NoiseHandle(RankedHandle):
     @classmethod
     def options(cls, given: Mapping[str, Any]) -> dict[str, Any]:
         """A noise ratio, or which release it is."""
+        super().options(given)
         release = given.get("release")
         if release is None or isinstance(release, int | float):
             ratio = NOISE_RATIO if release is None else release

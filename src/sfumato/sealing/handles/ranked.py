@@ -1,8 +1,8 @@
 """What handles share that let the store rank: a vector that says less than the row's own, ranked again here.
 
-The store is asked for so many rows by a vector of its own space; the client opens all of them and ranks by the
-exact vectors. A store that ranks can leave a row out unseen, as long as it hands over as many as were asked
-for: what it does hand over is checked, and deleted or foreign rows are left out.
+The store is asked for so many rows by a vector of its own space; the client opens all of them and ranks by
+the exact vectors. A store that ranks can leave a row out unseen, as long as it hands over as many as were
+asked for: what it does hand over is checked, and deleted or foreign rows are left out.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,7 +21,6 @@ from sfumato.sealing.cells.measuring import QUERIES, Oversampling, drawn
 from sfumato.sealing.cells.ranking import fewest_ranked
 from sfumato.sealing.client.cells import FEW_ROWS, LearnedCells, Learning
 from sfumato.sealing.client.contents import RecordPlace
-from sfumato.sealing.client.writing import NewRows
 from sfumato.sealing.handles.base import Allowed, CandidateRecords, Handle
 from sfumato.sealing.handles.single import row_records, seal_rows
 from sfumato.sealing.multimap import PostingPlace
@@ -28,6 +28,9 @@ from sfumato.sealing.records import DressedRecord, travelling
 from sfumato.sealing.state import Member, SealedSettings
 from sfumato.stores.base import MOST_HITS
 from sfumato.types import Vectors
+
+if TYPE_CHECKING:
+    from sfumato.sealing.client.writing import NewRows
 
 
 class RankedHandle(Handle):

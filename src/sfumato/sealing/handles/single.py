@@ -17,9 +17,7 @@ def seal_rows(
 ) -> Iterator[tuple[str, bytes]]:
     """The id and the sealed vector of each row."""
     settings, ids = client.state.settings, client.state.ids()
-    places = [
-        RecordPlace(ids.row(number), number, salt) for number, salt in zip(numbers, salts, strict=True)
-    ]
+    places = [RecordPlace(ids.row(number), number, salt) for number, salt in zip(numbers, salts, strict=True)]
     sealed = client.sealer(settings.epoch).seal(POSTING, places, pack(vectors, settings.precision))
     return zip([each.id for each in places], sealed, strict=True)
 

@@ -8,18 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from sfumato.sealing.client.contents import RecordPlace
-from sfumato.sealing.client.writing import NewRows
 from sfumato.sealing.handles.base import Allowed, CandidateRecords
 from sfumato.sealing.handles.celled import CelledHandle
-from sfumato.sealing.handles.multimap import CUT_OFF, routed, take_slots
+from sfumato.sealing.handles.multimap import routed
+from sfumato.sealing.handles.postings import CUT_OFF, take_slots
 from sfumato.sealing.handles.single import row_records, seal_rows
 from sfumato.sealing.multimap import PostingPlace
 from sfumato.sealing.records import DressedRecord, travelling
 from sfumato.sealing.state import CellKey, Member, SealedSettings
 from sfumato.stores.base import MOST_HITS
 from sfumato.types import Vectors
+
+if TYPE_CHECKING:
+    from sfumato.sealing.client.writing import NewRows
 
 _WIDEST = "widest"
 """The setting that says how many tags the row with most of them has."""
@@ -81,9 +85,7 @@ class TagHandle(CelledHandle):
         contents = [found.get(each.id) for each in places]
         return CandidateRecords(settings, places, contents, found.get(counter.id), size, [CUT_OFF] * cut)
 
-    def _expected(
-        self, settings: SealedSettings, cells: Sequence[CellKey]
-    ) -> tuple[list[RecordPlace], bool]:
+    def _expected(self, settings: SealedSettings, cells: Sequence[CellKey]) -> tuple[list[RecordPlace], bool]:
         """The rows that the cells hold, each once, those of the nearest cells first; and if some are cut."""
         state, ids = self._client.state, self._client.state.ids(settings)
         lists = state.lists(cells)

@@ -231,5 +231,9 @@ def _filter(models: Any, allowed: dict[str, list[Scalar]]) -> Any:
 
     if not allowed:
         return None
-    each = [models.Filter(should=[one(name, value) for value in values]) for name, values in allowed.items()]
-    return models.Filter(must=each)
+    def some(name: str, values: list[Scalar]) -> Any:
+        if all(isinstance(value, str) for value in values):
+            return models.FieldCondition(key=name, match=models.MatchAny(any=values))
+        return models.Filter(should=[one(name, value) for value in values])
+
+    return models.Filter(must=[some(name, values) for name, values in allowed.items()])
