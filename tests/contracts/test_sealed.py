@@ -87,9 +87,7 @@ def test_a_record_that_the_product_lost_or_changed_shows(opened, kind):
         name = client.state.ids().text(member.number) if kind == "text" else client.handle.records(member)[0]
         record = store.store.get([name])
         fields, content = record.metadata[0], record.metadata[0]["sealed"]
-        store.store.add(
-            [name], record.vectors, [{**fields, "sealed": content[:-8] + "AAAA" + content[-4:]}]
-        )
+        store.store.add([name], record.vectors, [{**fields, "sealed": content[:-8] + "AAAA" + content[-4:]}])
         changed = store.search(TEXTS[3], 5)
         store.store.delete([name])
         gone = store.search(TEXTS[3], 5)

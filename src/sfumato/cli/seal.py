@@ -11,12 +11,16 @@ from pathlib import Path
 from typing import Any, cast
 
 from sfumato.cli.options.sealed import (
+    BitsOption,
     ConfirmOption,
     EmbedderOption,
+    FilterOption,
     HandleOption,
     IdColumnOption,
     KeepOption,
+    NamesOption,
     NewKeyOption,
+    NoiseRatioOption,
     PrecisionOption,
     StateOption,
     StoreOption,
@@ -51,7 +55,11 @@ def command(
     key: NewKeyOption,
     confirm: ConfirmOption = None,
     id_column: IdColumnOption = None,
-    handle: HandleOption = "multimap",
+    handle: HandleOption = None,
+    bits: BitsOption = None,
+    noise_ratio: NoiseRatioOption = None,
+    names: NamesOption = None,
+    filters: FilterOption = None,
     embedder: EmbedderOption = None,
     keep: KeepOption = "recall@10=0.99",
     tables: TablesOption = 1,
@@ -71,7 +79,11 @@ def command(
             records,
             key=secret,
             folder=folder,
-            handle=cast(Any, handle),
+            handle=handle,
+            bits=bits,
+            release=noise_ratio,
+            names=names,
+            filters=filters or (),
             embedder=embedder or (None if is_begun(folder) else "minilm"),
             tenant=tenant,
             precision=cast(Any, precision),
@@ -162,6 +174,8 @@ def _facts(sealed: SealedStore, changed: int, folder: Path, key: SealingKey) -> 
     taken = time.perf_counter() - begun
     many = max(1, len(found))
     return {
+        "handle": sealed.settings.handle,
+        "sees": sealed.sees,
         "rows": len(sealed),
         "changed": changed,
         "records": len(sealed.store),
@@ -189,8 +203,5 @@ def _show(facts: dict[str, Any]) -> None:
     if measured is not None:
         held = "" if measured["holds"] else f" ({measured['target']:g} is not shown by so few rows)"
         line(f"{measured['metric']} kept: {measured['kept']:.4f}, at least {measured['low']:.4f}{held}")
-    line(
-        f"The store sees {facts['records']} records of a few sizes under ids that repeat nowhere, when they "
-        "come and go, and which of them a query asks for."
-    )
+    line(f"The store holds {facts['records']} records. It sees {facts['sees']}.")
     line(f"Keep copies of the key and of {facts['state']}: without either, no row opens again.")

@@ -276,6 +276,11 @@ class SealedStore:
         return self._writer.measured
 
     @property
+    def sees(self) -> str:
+        """What the store can see of rows and queries, as one sentence without its beginning."""
+        return self._client.handle.sees
+
+    @property
     def settings(self) -> SealedSettings:
         """What holds for the collection as a whole."""
         return self._client.state.settings

@@ -231,6 +231,7 @@ def _filter(models: Any, allowed: dict[str, list[Scalar]]) -> Any:
 
     if not allowed:
         return None
+
     def some(name: str, values: list[Scalar]) -> Any:
         if all(isinstance(value, str) for value in values):
             return models.FieldCondition(key=name, match=models.MatchAny(any=values))
