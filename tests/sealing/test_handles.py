@@ -259,6 +259,21 @@ def test_rows_that_wait_are_found(handle, tmp_path):
         assert store.search(TEXTS[4], 20).complete and len(store.search(TEXTS[4], 20).hits) == 19
         store.flush()
         assert len(store.store) == 2 * 19 + 1 and store.search(TEXTS[5], 1).hits[0].id == IDS[5]
+        store.delete([IDS[6]])
+        assert len(store.store) == 2 * 19 + 1
+        found = store.search(TEXTS[6], 20)
+        assert found.complete and len(found.hits) == 18 and IDS[6] not in [hit.id for hit in found.hits]
+
+
+def test_two_clients_that_began_together_share_one_state(handle, tmp_path):
+    rows = Memory()
+    with sealed(tmp_path, rows, handle=handle) as one, sealed(tmp_path, rows) as two:
+        one.add(IDS[:100], TEXTS[:100])
+        two.delete(IDS[:10])
+        two.add(IDS[100:150], TEXTS[100:150])
+        for store in (one, two):
+            assert len(store) == 140 and store.search(TEXTS[120], 1).hits[0].id == IDS[120]
+            assert store.search(TEXTS[5], 140).complete
 
 
 def test_more_candidates_are_asked_for_as_the_collection_grows(tmp_path):
@@ -320,12 +335,15 @@ def test_records_are_dressed_and_undressed():
 def test_settings_that_no_handle_takes_are_refused(tmp_path):
     for options in (
         {"handle": "codes", "bits": 1},
+        {"handle": "codes", "bits": 0},
         {"handle": "codes", "bits": 10**6},
         {"handle": "noise", "release": 0.0},
         {"handle": "noise", "release": float("nan")},
         {"handle": "unheard"},
         {"handle": "tags", "filters": ["year"]},
         {"handle": "codes", "filters": ["year"]},
+        {"handle": "codes", "release": 1.0},
+        {"bits": 64},
     ):
         with pytest.raises(ParameterError) as caught:
             sealed(tmp_path, **options)

@@ -12,7 +12,7 @@ import base64
 import binascii
 import hashlib
 import struct
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -68,10 +68,10 @@ class DressedRecord:
 class Records:
     """Records of bytes in a store, each under an id that was never used for anything else.
 
-    Where the store ranks, `ranked` is the dimension of what it ranks by.
+    `ranked` says what the dimension is of what the store ranks by; 0 where it ranks nothing.
     """
 
-    def __init__(self, store: Store, ranked: int = 0) -> None:
+    def __init__(self, store: Store, ranked: Callable[[], int] = lambda: 0) -> None:
         self.store, self.ranked = store, ranked
 
     def put(self, ids: Sequence[str], contents: Sequence[bytes]) -> None:
@@ -82,9 +82,10 @@ class Records:
             self.store.add(ids[part], vectors, [_fields(each) for each in dressed])
 
     def _vectors(self, ids: Sequence[str], dressed: Sequence[DressedRecord]) -> Vectors:
-        if not self.ranked:
+        dim = self.ranked()
+        if not dim:
             return vectors_of(ids)
-        vectors = _away(ids, self.ranked)
+        vectors = _away(ids, dim)
         for row, each in enumerate(dressed):
             if each.vector is not None:
                 vectors[row] = towards(each.vector[None])[0]

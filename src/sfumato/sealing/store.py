@@ -25,6 +25,7 @@ from sfumato.sealing.cells.filing import MOST_UNITS
 from sfumato.sealing.cells.measuring import Oversampling
 from sfumato.sealing.client.changing import RowWriter
 from sfumato.sealing.client.contents import SealedResult, SealedRow, refuse_large
+from sfumato.sealing.client.database import is_begun
 from sfumato.sealing.client.opening import open_state
 from sfumato.sealing.client.searching import RowSearch
 from sfumato.sealing.client.session import SealedClient, require_handle
@@ -94,6 +95,8 @@ class SealedStore:
     ) -> None:
         options = {"bits": bits, "release": release, "filters": filters, "names": names}
         kind = HANDLES.get(handle or "multimap")
+        if handle is not None or not is_begun(Path(folder)):
+            kind.refuse_others(options)
         if precision not in get_args(Precision):
             raise ParameterError(
                 f"`precision` must be one of {get_args(Precision)}. Found {precision!r:.40}."

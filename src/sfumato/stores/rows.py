@@ -136,7 +136,12 @@ def checked_where(where: Where | None) -> dict[str, list[Scalar]]:
 
 def matches(metadata: Metadata, allowed: Mapping[str, Sequence[Scalar]]) -> bool:
     """Whether a row passes a filter; True is not 1 here, as in the products."""
-    return all(any(_same(metadata.get(name), value) for value in values) for name, values in allowed.items())
+    return all(_among(metadata.get(name), values) for name, values in allowed.items())
+
+
+def _among(found: Any, values: Sequence[Scalar]) -> bool:
+    # First what the interpreter compares by itself: most rows have none of the values.
+    return found in values and any(_same(found, value) for value in values)
 
 
 def _same(found: Any, wanted: Scalar) -> bool:

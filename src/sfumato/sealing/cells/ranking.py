@@ -7,6 +7,7 @@ only if the store ranks it among so many. One pass over the queries gives the wh
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.errors import InputError
 from sfumato.sealing.cells.codebook import unit
@@ -26,7 +27,7 @@ def fewest_ranked(
     keep: str,
     *,
     own: Rows,
-    alone: Rows,
+    alone: NDArray[np.bool_],
     record_bytes: int,
     most: int,
 ) -> Oversampling:

@@ -33,6 +33,11 @@ class Outbox:
     def __len__(self) -> int:
         return int(self._file.run("SELECT COUNT(*) FROM outbox")[0][0])
 
+    @property
+    def deleting(self) -> int:
+        """How many records are yet to be deleted."""
+        return int(self._file.run("SELECT COUNT(*) FROM outbox WHERE content IS NULL")[0][0])
+
     def fetch(self, ids: list[str]) -> dict[str, bytes]:
         """Return records as they are or are about to be, asking the store only for what is not here."""
         here: dict[str, bytes | None] = {}

@@ -74,8 +74,12 @@ class SealedClient(KeyHolder):
         self._labels: dict[str, bytes] = {}
         self._concepts = concepts_of((options or {}).get("names"))
         self.handle = HANDLES.get(state.settings.handle)(self, options or {})
-        if state.settings.dim:
-            self.records.ranked = self.handle.dim(state.settings.dim)
+        self.records.ranked = self._ranked
+        self._ranked()
+
+    def _ranked(self) -> int:
+        dim = self.state.settings.dim
+        return self.handle.dim(dim) if dim else 0
 
     def encoder(self) -> Embedder | None:
         """The encoder that was given, or else the one that the collection was sealed with."""

@@ -53,14 +53,23 @@ class Handle(ABC):
     sees: ClassVar[str]
     """What the store can see of rows and queries, as one sentence."""
 
+    takes: ClassVar[tuple[str, ...]] = ()
+    """The settings it has of its own."""
+
     def __init__(self, client: SealedClient, given: Mapping[str, Any]) -> None:
+        self.refuse_others(given)
         self._client = client
+
+    @classmethod
+    def refuse_others(cls, given: Mapping[str, Any]) -> None:
+        """Refuse settings of other handles, which would do nothing here."""
+        for name in ("bits", "release", "filters"):
+            if given.get(name) not in (None, ()) and name not in cls.takes:
+                raise ParameterError(f"`{name}` is no setting of the handle {cls.name}. Leave it out.")
 
     @classmethod
     def options(cls, given: Mapping[str, Any]) -> dict[str, Any]:
         """The settings of a new collection's handle, ready for JSON, out of what the user gave."""
-        if given.get("filters"):
-            raise ParameterError(f"`filters` are for the handle multimap. Found {cls.name}.")
         return {}
 
     def dim(self, dim: int) -> int:

@@ -28,6 +28,7 @@ class CodeHandle(RankedHandle):
     """The store ranks rows by b bits of each."""
 
     name = "codes"
+    takes = ("bits",)
     sees = (
         "how many rows there are, b bits of each row's vector by a public codebook, b coordinates of each "
         "query's vector, and which rows a query finds"
@@ -36,9 +37,8 @@ class CodeHandle(RankedHandle):
     @classmethod
     def options(cls, given: Mapping[str, Any]) -> dict[str, Any]:
         """The number of bits."""
-        return super().options(given) | {
-            "bits": whole_number(given.get("bits") or BITS, "bits", FEWEST_BITS, MOST_BITS)
-        }
+        bits = BITS if given.get("bits") is None else given["bits"]
+        return {"bits": whole_number(bits, "bits", FEWEST_BITS, MOST_BITS)}
 
     @property
     def bits(self) -> int:
@@ -51,9 +51,8 @@ class CodeHandle(RankedHandle):
 
     def shown(self, texts: Sequence[str], vectors: Vectors) -> Vectors:
         """The sides of the hyperplanes that rows lie on, as signs."""
-        return np.where(self._seen(vectors) >= 0, 1.0, -1.0).astype(np.float32) / np.sqrt(
-            np.float32(self.bits)
-        )
+        signs = np.where(self._seen(vectors) >= 0, 1.0, -1.0)
+        return np.asarray(signs / np.sqrt(self.bits), np.float32)
 
     def asked(self, vectors: Vectors) -> Vectors:
         """Where queries lie."""

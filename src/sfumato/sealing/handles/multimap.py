@@ -29,6 +29,7 @@ class MultimapHandle(CelledHandle):
     """Each row in each of its cells is a record of its own, at an address used once."""
 
     name = "multimap"
+    takes = ("filters",)
     sees = (
         "records of a few sizes under ids that repeat nowhere, when they come and go, and which of them a "
         "query asks for"

@@ -32,6 +32,7 @@ class NoiseHandle(RankedHandle):
     """The store ranks rows by a released vector of each."""
 
     name = "noise"
+    takes = ("release",)
     sees = (
         "how many rows there are, a released vector of each, each query's vector as it is, and which rows a "
         "query finds"
@@ -45,7 +46,6 @@ class NoiseHandle(RankedHandle):
     @classmethod
     def options(cls, given: Mapping[str, Any]) -> dict[str, Any]:
         """A noise ratio, or which release it is."""
-        super().options(given)
         release = given.get("release")
         if release is None or isinstance(release, int | float):
             ratio = NOISE_RATIO if release is None else release

@@ -75,7 +75,6 @@ class RankedHandle(Handle):
     def file(self, new: NewRows, numbers: Sequence[int], salts: Sequence[bytes]) -> list[list[PostingPlace]]:
         """One record a row, with the vector that the store ranks."""
         shown = self.shown([row.text for row in new.rows], new.vectors)
-        self._client.records.ranked = shown.shape[1]
         self._client.outbox.put(
             (name, DressedRecord(content, vector).to_bytes())
             for (name, content), vector in zip(
@@ -96,7 +95,8 @@ class RankedHandle(Handle):
             return None
         count = candidate_count(settings)
         asked = self.asked(vector[None])[0]
-        found = client.records.search(asked, count)
+        # What is yet to be deleted there takes up places.
+        found = client.records.search(asked, min(count + client.outbox.deleting, MOST_HITS))
         size = sum(travelling(len(each)) for each in found.values())
         waiting = client.outbox.ranked()
         near = sorted(waiting, key=lambda name: -float(waiting[name].vector @ asked))[:count]
