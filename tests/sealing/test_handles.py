@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
+
 import numpy as np
 import pytest
 
@@ -11,6 +14,7 @@ from sfumato.mechanisms import Gaussian, Laplace
 from sfumato.protector import Protector
 from sfumato.release import Release
 from sfumato.sealing.crypto.keys import SealingKey
+from sfumato.sealing.crypto.padding import padded
 from sfumato.sealing.handles import HANDLES
 from sfumato.sealing.handles.codes import codebook
 from sfumato.sealing.multimap import RecordIds
@@ -129,6 +133,33 @@ def test_codes_show_as_many_bits_as_they_say(full, tmp_path):
         store.add(IDS[:90], TEXTS[:90])
         assert store.store.dim == 8 and len({each.tobytes() for each in shown_of(store).values()}) <= 2**7
         assert store.search(TEXTS[3], 1).hits[0].id == IDS[3]
+
+
+def test_a_query_for_codes_shows_few_steps(full, monkeypatch):
+    store, asked = full["codes"], []
+    search = store.store.search
+    monkeypatch.setattr(
+        store.store, "search", lambda *given: (asked.append(given[0][0, :-1]), search(*given))[1]
+    )
+    store.search(notes(20, seed=8))
+    for vector in asked:
+        assert len(np.unique(np.round(7 * vector / np.abs(vector).max(), 3))) <= 15
+    assert len(asked) == 20
+
+
+def test_a_state_of_before_there_were_handles_opens(tmp_path):
+    with sealed(tmp_path, Memory(tmp_path / "rows")) as store:
+        store.add(IDS[:50], TEXTS[:50])
+        state = store._client.state
+        old = {
+            key: value for key, value in asdict(state.settings).items() if key not in ("handle", "options")
+        }
+        sealed_settings = state._envelope.seal(
+            padded(json.dumps(old).encode().ljust(250)), state._bounds("settings", [("", 0)], "")[0]
+        )
+        state.file.run("INSERT OR REPLACE INTO facts VALUES ('settings', ?)", (sealed_settings,))
+    with sealed(tmp_path, Memory(tmp_path / "rows")) as store:
+        assert store.settings.handle == "multimap" and store.search(TEXTS[3], 1).hits[0].id == IDS[3]
 
 
 def test_the_codebook_is_public_and_always_the_same():

@@ -144,6 +144,8 @@ def test_a_filter_fetches_the_matching_rows_alone(tmp_path):
         assert store.search(TEXTS[3], 20, where={"year": True}).candidates == 0
         two = store.search(TEXTS[3], 40, where={"year": [2003, 2004]})
         assert {hit.metadata["year"] for hit in two.hits} == {2003, 2004} and len(two.hits) == 40
+        many = store.search(TEXTS[3], 20, where={"year": [2003, *range(100)]})
+        assert many.texts == ROWS and {hit.id for hit in many.hits} <= wanted and IDS[3] == many.hits[0].id
         # Another field is looked at by the client, among those.
         both = store.search(TEXTS[3], 20, where={"year": 2003, "row": 3})
         assert [hit.id for hit in both.hits] == [IDS[3]] and both.candidates <= len(wanted)

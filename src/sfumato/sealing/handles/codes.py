@@ -3,7 +3,8 @@
 The hyperplanes are no secret and nobody's texts are in them: they are drawn from a fixed seed by the number
 of bits and the dimension alone, or, for an encoder whose background comes with the package (made-up
 sentences), within the directions in which that varies most, around its mean. A row shows the store b bits,
-one of 2^b views; a query shows its b distances from the hyperplanes, which rank better than their sides.
+one of 2^b views; a query shows its b distances from the hyperplanes, each in one of 15 steps, which rank
+better than sides alone.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from sfumato.sensitivity.shipped import shipped_background
 from sfumato.types import Floats, Vectors
 
 BITS, FEWEST_BITS, MOST_BITS = 64, 2, 4096
+_STEPS = 7
+"""On each side of a hyperplane."""
 
 
 class CodeHandle(RankedHandle):
@@ -30,8 +33,8 @@ class CodeHandle(RankedHandle):
     name = "codes"
     takes = ("bits",)
     sees = (
-        "how many rows there are, b bits of each row's vector by a public codebook, b coordinates of each "
-        "query's vector, and which rows a query finds"
+        "how many rows there are, b bits of each row's vector by a public codebook, b rounded coordinates of "
+        "each query's vector, and which rows a query finds"
     )
 
     @classmethod
@@ -55,8 +58,10 @@ class CodeHandle(RankedHandle):
         return np.asarray(signs / np.sqrt(self.bits), np.float32)
 
     def asked(self, vectors: Vectors) -> Vectors:
-        """Where queries lie."""
-        return at_unit_length(self._seen(vectors))
+        """How far from each hyperplane queries lie, in few steps: a tenth more candidates, far fewer bits."""
+        seen = self._seen(vectors)
+        peaks = np.abs(seen).max(axis=1, keepdims=True)
+        return at_unit_length(np.rint(_STEPS * seen / np.where(peaks > 0, peaks, 1.0)))
 
     def _seen(self, vectors: Vectors) -> Vectors:
         centre, planes = codebook(self.bits, vectors.shape[1], self._client.state.settings.encoder)

@@ -21,6 +21,8 @@ from sfumato.types import Vectors
 if TYPE_CHECKING:
     from sfumato.sealing.client.writing import NewRows
 
+MOST_VALUES = 64
+"""Of one field that postings are asked for; with more, the client filters what is near."""
 MORE_PROBES = 8
 """Times as many cells are asked for with a filter: those of rows that pass it are further apart."""
 
@@ -70,7 +72,9 @@ class MultimapHandle(CelledHandle):
             settings, codebook = state.settings, state.codebook()
             if codebook is None or not settings.rows:
                 return None
-            name = next((each for each in self._filters if each in allowed), None)
+            name = next(
+                (each for each in self._filters if 0 < len(allowed.get(each, ())) <= MOST_VALUES), None
+            )
             if name is None:
                 cells = routed(codebook, settings.probes, vector)
             else:
