@@ -58,7 +58,7 @@ class CodeHandle(RankedHandle):
         return np.asarray(signs / np.sqrt(self.bits), np.float32)
 
     def asked(self, vectors: Vectors) -> Vectors:
-        """How far from each hyperplane queries lie, in few steps: a tenth more candidates, far fewer bits."""
+        """How far from each hyperplane queries lie, in few steps: some more candidates, far fewer bits."""
         seen = self._seen(vectors)
         peaks = np.abs(seen).max(axis=1, keepdims=True)
         return at_unit_length(np.rint(_STEPS * seen / np.where(peaks > 0, peaks, 1.0)))
