@@ -13,7 +13,7 @@ from sfumato.randomness import generator
 from sfumato.sealing.crypto.packing import pack
 from sfumato.sealing.handles import HANDLES
 from sfumato.stores import open_store
-from tests.contracts.store_cases import CASES, addresses
+from tests.contracts.store_cases import APPROXIMATE, CASES, addresses
 from tests.sealing.collections import ENCODER, metadata, names, notes, sealed
 
 ROWS, MANY, DIM = 300, 10_000, 16
@@ -165,5 +165,8 @@ def test_ten_thousand_rows(case, handle, tmp_path):
         store.add(ids, [f"text {row}" for row in range(MANY)], vectors=made)
         assert len(store) == MANY and len(store.store) == 2 * MANY + 1
         results = store.search(vectors=made[::2000], k=5)
-        assert [result.hits[0].text for result in results] == [f"text {row}" for row in range(0, MANY, 2000)]
+        wanted = [f"text {row}" for row in range(0, MANY, 2000)]
+        found = sum(result.hits[0].text == text for result, text in zip(results, wanted, strict=True))
+        # Where an approximate index ranks, it may lose a row on its way.
+        assert found >= len(wanted) - (kind in APPROXIMATE and handle in ("codes", "noise"))
         assert all(result.complete and result.candidates < 600 for result in results)
