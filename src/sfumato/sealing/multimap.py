@@ -7,7 +7,6 @@ updated moves on to the next slot. So a record found at an address is the one th
 
 from __future__ import annotations
 
-import hmac
 import struct
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 from sfumato.accounting.keys import KeyHolder
 from sfumato.errors import ArtifactError
 from sfumato.sealing.crypto.keys import SealingKey
+from sfumato.sealing.crypto.prf import Prf
 
 PostingPlace = tuple[int, int, int]
 """Table, cell and slot of one posting."""
@@ -39,9 +39,9 @@ class RecordIds(KeyHolder):
 
     def __init__(self, key: SealingKey, tenant: str, collection: str, *, epoch: int, lane: int = 0) -> None:
         self.epoch, self.lane = epoch, lane
-        self._postings = key.derive("address", tenant, collection, "posting")
-        self._cells = key.derive("address", tenant, collection, "cell")
-        self._texts = key.derive("id", tenant, collection, "text")
+        self._postings = Prf(key.derive("address", tenant, collection, "posting"))
+        self._cells = Prf(key.derive("address", tenant, collection, "cell"))
+        self._texts = Prf(key.derive("id", tenant, collection, "text"))
 
     def posting(self, table: int, cell: int, slot: int) -> str:
         """The id of one row's record in one cell."""
@@ -57,7 +57,7 @@ class RecordIds(KeyHolder):
 
     def cell(self, table: int, cell: int) -> bytes:
         """The name of a cell in the client's own state."""
-        return _prf(self._cells, self.epoch, table, cell, self.lane)[:16]
+        return self._cells(_LAYOUTS[4].pack(self.epoch, table, cell, self.lane))[:16]
 
     def __repr__(self) -> str:
         """Show nothing of the keys."""
@@ -107,11 +107,7 @@ class PostingList:
         return cls(next_slot, dict(zip(entries["slot"].tolist(), entries["row"].tolist(), strict=True)))
 
 
-def _prf(key: bytes, *numbers: int) -> bytes:
-    """HMAC-SHA256 of numbers of a fixed width, so that no two lists of them give the same bytes."""
-    return hmac.digest(key, _LAYOUTS[len(numbers)].pack(*numbers), "sha256")
-
-
-def _id(key: bytes, *numbers: int) -> str:
-    digits = _prf(key, *numbers).hex()
+def _id(prf: Prf, *numbers: int) -> str:
+    """A function of numbers of a fixed width, so that no two lists of them give the same bytes."""
+    digits = prf(_LAYOUTS[len(numbers)].pack(*numbers)).hex()
     return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:32]}"

@@ -8,7 +8,6 @@ and the size class of each value.
 
 from __future__ import annotations
 
-import hmac
 import json
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,6 +25,7 @@ from sfumato.sealing.crypto.envelope import Bound, Envelope
 from sfumato.sealing.crypto.keys import SealingKey
 from sfumato.sealing.crypto.packing import Precision
 from sfumato.sealing.crypto.padding import padded, unpadded
+from sfumato.sealing.crypto.prf import Prf
 from sfumato.sealing.erasure.shredding import Shredder
 from sfumato.sealing.multimap import PostingList, PostingPlace, RecordIds
 
@@ -34,6 +34,8 @@ CellKey = tuple[int, int]
 _LEAST = 250
 """Bytes of the smallest value of a row: rows with short ids and few postings all look alike."""
 _NAME_BYTES = 16
+_MOST_CHANGED = 100_000
+"""Lists of postings that a transaction keeps in memory."""
 _TRIES = 8
 
 
@@ -89,9 +91,12 @@ class ClientState(KeyHolder):
         self.file, self.tenant, self._key = file, tenant, key
         self._envelope = Envelope(key.derive("state", tenant))
         self._cached: tuple[Any, SealedSettings | None] | None = None
-        self._names: tuple[str, bytes] | None = None
+        self._names: tuple[str, Prf] | None = None
         self._ids: tuple[tuple[str, int, int], RecordIds] | None = None
         self._codebook: tuple[tuple[int, int], Codebook] | None = None
+        self._changed: dict[CellKey, PostingList] = {}
+        self._made: dict[int, bytes] = {}
+        file.unsaved.append(self)
 
     @cached_property
     def shredder(self) -> Shredder:
@@ -152,45 +157,76 @@ class ClientState(KeyHolder):
 
     def new_salts(self, numbers: Iterable[int]) -> list[bytes]:
         """The salts to seal rows with, on disk before they are used."""
-        return self.shredder.salts([str(number) for number in numbers])
+        asked = list(numbers)
+        made = self._just_made(asked)
+        if made is None:
+            made = self.shredder.salts([str(number) for number in asked])
+            self._made = dict(zip(asked, made, strict=True))
+        return made
 
     def salts(self, numbers: Iterable[int]) -> list[bytes | None]:
         """The salts of rows; without them nothing of a row opens. None where a row was erased."""
-        return self.shredder.find([str(number) for number in numbers])
+        asked = list(numbers)
+        return list(self._just_made(asked) or self.shredder.find([str(number) for number in asked]))
+
+    def _just_made(self, numbers: list[int]) -> list[bytes] | None:
+        """Salts that this transaction made last, if all are among them: nobody else can have erased them."""
+        made = self._made if self.file.inside else {}
+        return [made[each] for each in numbers] if numbers and all(each in made for each in numbers) else None
 
     def _bounds(
         self, kind: str, names: Iterable[tuple[str, int]], collection: str | None = None
-    ) -> list[Bound]:
+    ) -> list[bytes]:
         chosen = self.settings.collection if collection is None else collection
-        shared: dict[str, Any] = {"tenant": self.tenant, "collection": chosen, "kind": f"state {kind}"}
-        return [Bound(record_id=name, version=version, **shared) for name, version in names]
+        shared = Bound(tenant=self.tenant, collection=chosen, record_id="", kind=f"state {kind}")
+        pairs = list(names)
+        return shared.encoded_all([name for name, _ in pairs], [version for _, version in pairs])
 
     # Cells
 
     def lists(self, cells: Iterable[CellKey]) -> dict[CellKey, PostingList]:
         """The postings of cells; one that holds no row is not there."""
-        ids = self.ids()
-        names = {ids.cell(*each): each for each in cells}
+        ids, asked = self.ids(), list(cells)
+        changed = self._changed
+        names = {ids.cell(*each): each for each in asked if each not in changed}
         found = list(self.file.among("SELECT place, value FROM cells WHERE place IN", list(names)))
         opened = self._opened("cell", [(place.hex(), 0, value, None) for place, value in found])
-        return {
+        there = {
             names[place]: PostingList.from_bytes(unpadded(plain))
             for (place, _), plain in zip(found, opened, strict=True)
         }
+        return there | {each: changed[each] for each in asked if each in changed}
 
     def save_lists(self, lists: Mapping[CellKey, PostingList]) -> None:
-        """Write the postings of cells."""
-        ids = self.ids()
+        """Write the postings of cells, at the end of the transaction: most cells are changed many times."""
+        if not self.file.inside:
+            with self.file.changing():
+                return self.save_lists(lists)
+        self._changed.update(lists)
+        if len(self._changed) > _MOST_CHANGED:
+            self.save()
+
+    def save(self) -> None:
+        """Write the lists that were changed."""
+        ids, lists = self.ids(), self._changed
+        if not lists:
+            return
         places = [ids.cell(*each) for each in lists]
         plains = [padded(each.to_bytes()) for each in lists.values()]
         bounds = self._bounds("cell", ((place.hex(), 0) for place in places))
         sealed = self._envelope.seal_all(plains, bounds)
         self.file.run_all(
-            "INSERT OR REPLACE INTO cells VALUES (?, ?)", list(zip(places, sealed, strict=True))
+            "INSERT OR REPLACE INTO cells VALUES (?, ?)", sorted(zip(places, sealed, strict=True))
         )
+        self._changed = {}
+
+    def forget(self) -> None:
+        """Drop what a transaction kept in memory."""
+        self._changed, self._made = {}, {}
 
     def clear_lists(self) -> None:
         """Drop every cell, before rows are filed anew."""
+        self._changed = {}
         self.file.run("DELETE FROM cells")
 
     # Rows
@@ -260,9 +296,9 @@ class ClientState(KeyHolder):
         """What users' ids are called here."""
         collection = self.settings.collection
         if self._names is None or self._names[0] != collection:
-            self._names = (collection, self._key.derive("id", self.tenant, collection, "row"))
-        key = self._names[1]
-        return [hmac.digest(key, each.encode(), "sha256")[:_NAME_BYTES] for each in user_ids]
+            self._names = (collection, Prf(self._key.derive("id", self.tenant, collection, "row")))
+        prf = self._names[1]
+        return [prf(each.encode())[:_NAME_BYTES] for each in user_ids]
 
     # Codebook
 

@@ -151,7 +151,7 @@ class SealedClient(KeyHolder):
         number = self.state.settings.generation + 1
         self.state.change(generation=number)
         place = self.generation_place()
-        self.outbox.put([(place.id, self.sealer(0).seal(COUNTER, [place], [counter_content(number)])[0])])
+        self.outbox.note(place.id, self.sealer(0).seal(COUNTER, [place], [counter_content(number)])[0])
 
     def refuse_stale(self) -> None:
         """Refuse to write with a state that is older than the store: it would use ids a second time."""

@@ -22,6 +22,7 @@ from sfumato.types import Vectors
 OnRows = Callable[[int], object]
 """Called with how many rows were just sealed."""
 _AT_ONCE = 2048
+_JSON = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,7 +51,7 @@ def marks_of(key: bytes, rows: Sequence[SealedRow], vectors: Any) -> list[str]:
 
 
 def _mark_text(row: SealedRow) -> bytes:
-    text = json.dumps([row.id, row.text, row.metadata], ensure_ascii=False, sort_keys=True).encode()
+    text = _JSON.encode([row.id, row.text, row.metadata]).encode()
     return len(text).to_bytes(8, "big") + text
 
 
