@@ -62,11 +62,11 @@ def command(
 ) -> None:
     """Seal texts, metadata and vectors into a store; run again, it adds what is new and changed."""
     with open_store(store) as records:
-        secret = _key(key, records)
+        secret = key_for(key, records)
         if confirm is not None:
             secret.confirm(confirm)
         folder = state_folder(key, secret, store, tenant, state)
-        _make_room(folder, state)
+        make_room(folder, state)
         with SealedStore(
             records,
             key=secret,
@@ -84,7 +84,7 @@ def command(
     write_json(json, facts)
 
 
-def _key(file: Path, records: Store) -> SealingKey:
+def key_for(file: Path, records: Store) -> SealingKey:
     """The key, made if there is none; never beside rows that another key has sealed."""
     if not file.exists() and len(records):
         raise InputError(
@@ -95,7 +95,8 @@ def _key(file: Path, records: Store) -> SealingKey:
     return SealingKey.open(file)
 
 
-def _make_room(folder: Path, given: Path | None) -> None:
+def make_room(folder: Path, given: Path | None) -> None:
+    """Make the folder that a state's folder is made in."""
     require_place(folder if given is not None else folder.parent)
     if given is None:
         folder.parent.mkdir(mode=0o700, exist_ok=True)

@@ -250,6 +250,11 @@ class SealedStore:
         return self._writer.measured
 
     @property
+    def encoder(self) -> Embedder | None:
+        """What texts are embedded with; None where vectors are always given."""
+        return self._client.encoder()
+
+    @property
     def settings(self) -> SealedSettings:
         """What holds for the collection as a whole."""
         return self._client.state.settings
