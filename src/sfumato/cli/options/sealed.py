@@ -59,7 +59,25 @@ WhereOption = Annotated[
     list[str] | None,
     typer.Option("--where", metavar="FIELD=VALUE", help="Only rows with this metadata; repeat for more."),
 ]
-IdsOption = Annotated[list[str], typer.Option("--id", metavar="ID", help="A row to erase; repeat for more.")]
+IdsOption = Annotated[list[str], typer.Option("--id", metavar="ID", help="The id of a row; repeat for more.")]
+
+FilesOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--files",
+        metavar="PATH",
+        help="Database files, logs, backups or folders of them to look into; repeat. The store's own "
+        "folder and the state are looked into anyway, where they are here.",
+    ),
+]
+LostTextOption = Annotated[
+    str | None,
+    typer.Option(
+        "--text",
+        metavar="FILE",
+        help="Texts and metadata that the rows had, as IN elsewhere; - for lines on stdin.",
+    ),
+]
 
 
 def state_folder(key_file: Path, key: SealingKey, url: str, tenant: str, given: Path | None) -> Path:

@@ -26,12 +26,13 @@ FORMAT = 1
 """Version of a sealed record's layout; a reader refuses any other."""
 OVERHEAD = 1 + 24 + 32 + 16
 """Bytes that sealing adds."""
+HEAD = 1 + 24 + 32
+"""Bytes before the text: format, random bytes, commitment."""
 LARGEST = 1 << 30
 """Bytes that one record may hold."""
 
 _FORMAT = bytes([FORMAT])
 _RANDOM = 24
-_HEAD = 1 + _RANDOM + 32
 # Every key is used once.
 _NONCE = bytes(12)
 _SALTS = range(16, 65)
@@ -145,12 +146,16 @@ class Envelope(KeyHolder):
         if not OVERHEAD <= len(sealed) <= OVERHEAD + LARGEST or sealed[:1] != _FORMAT:
             return None
         both = self._derive(sealed[1 : 1 + _RANDOM], salt)
-        if not hmac.compare_digest(both[32:], sealed[1 + _RANDOM : _HEAD]):
+        if not hmac.compare_digest(both[32:], sealed[1 + _RANDOM : HEAD]):
             return None
         try:
-            return AESGCM(both[:32]).decrypt(_NONCE, sealed[_HEAD:], _FORMAT + _encoded(bound))
+            return AESGCM(both[:32]).decrypt(_NONCE, sealed[HEAD:], _FORMAT + _encoded(bound))
         except InvalidTag:
             return None
+
+    def commitment(self, random: bytes, salt: bytes | None) -> bytes:
+        """The commitment of a record with these random bytes and this salt: whether a key fits, unopened."""
+        return self._derive(random, salt)[32:]
 
     def _derive(self, random: bytes, salt: bytes | None) -> bytes:
         """The record's key and its commitment."""

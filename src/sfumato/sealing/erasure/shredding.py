@@ -112,6 +112,12 @@ class Shredder(KeyHolder):
             self._folder.sweep(self._generation)
             return record
 
+    def every_salt(self) -> list[bytes]:
+        """Every salt that is left, of rows that are there and of those that were deleted and not erased."""
+        with self._mutex:
+            self._catch_up()
+            return [each.tobytes() for each in self._table.rows().salts]
+
     @property
     def erasures(self) -> list[ErasureRecord]:
         """Every erasure that took place, the oldest first, also those whose caller was killed."""
