@@ -49,7 +49,11 @@ class RecordIds(KeyHolder):
 
     def text(self, row: int) -> str:
         """The id of the record that holds a row's text and metadata."""
-        return _id(self._texts, self.epoch, row)
+        return (
+            _id(self._texts, self.epoch, self.lane, row, 0)
+            if self.lane
+            else _id(self._texts, self.epoch, row)
+        )
 
     def generation(self) -> str:
         """The id of the record that counts this writer's changes; it stays when the epoch does not."""

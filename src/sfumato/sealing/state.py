@@ -62,7 +62,9 @@ class SealedSettings:
     epoch: int = 0
     """Raised whenever cells are learned anew; every id is another then."""
     lane: int = 0
-    """The number of this writer."""
+    """The number of this writer: 0 of the first one, a random one of every other."""
+    writer: str = ""
+    """The public key that this writer signs with, in hex; empty where nothing is signed."""
     rows: int = 0
     next_number: int = 1
     generation: int = 0
@@ -89,7 +91,8 @@ class ClientState(KeyHolder):
 
     def __init__(self, file: StateFile, key: SealingKey, tenant: str) -> None:
         self.file, self.tenant, self._key = file, tenant, key
-        self._envelope = Envelope(key.derive("state", tenant))
+        self.envelope = Envelope(key.derive("state", tenant))
+        """What the client's files are sealed with."""
         self._cached: tuple[Any, SealedSettings | None] | None = None
         self._names: tuple[str, Prf] | None = None
         self._ids: tuple[tuple[str, int, int], RecordIds] | None = None
@@ -120,7 +123,7 @@ class ClientState(KeyHolder):
         return self._cached[1]
 
     def _read_settings(self, sealed: bytes) -> SealedSettings:
-        (plain,) = self._envelope.open_all([sealed], [self._bounds("settings", [("", 0)], "")[0]])
+        (plain,) = self.envelope.open_all([sealed], [self._bounds("settings", [("", 0)], "")[0]])
         if plain is None:
             raise InputError(
                 f"The key {self._key.fingerprint} does not open the state in `{self.file.folder}` for this "
@@ -131,7 +134,7 @@ class ClientState(KeyHolder):
     def settle(self, settings: SealedSettings) -> None:
         """Write the settings."""
         plain = padded(json.dumps(asdict(settings)).encode().ljust(_LEAST))
-        sealed = self._envelope.seal(plain, self._bounds("settings", [("", 0)], "")[0])
+        sealed = self.envelope.seal(plain, self._bounds("settings", [("", 0)], "")[0])
         self.file.run("INSERT OR REPLACE INTO facts VALUES ('settings', ?)", (sealed,))
         self._cached = None
 
@@ -214,7 +217,7 @@ class ClientState(KeyHolder):
         places = [ids.cell(*each) for each in lists]
         plains = [padded(each.to_bytes()) for each in lists.values()]
         bounds = self._bounds("cell", ((place.hex(), 0) for place in places))
-        sealed = self._envelope.seal_all(plains, bounds)
+        sealed = self.envelope.seal_all(plains, bounds)
         self.file.run_all(
             "INSERT OR REPLACE INTO cells VALUES (?, ?)", sorted(zip(places, sealed, strict=True))
         )
@@ -272,7 +275,7 @@ class ClientState(KeyHolder):
             padded(json.dumps([each.id, each.mark, each.places]).encode().ljust(_LEAST)) for each in members
         ]
         bounds = self._bounds("row", ((str(each.number), each.number) for each in members))
-        sealed = self._envelope.seal_all(plains, bounds, self.new_salts(each.number for each in members))
+        sealed = self.envelope.seal_all(plains, bounds, self.new_salts(each.number for each in members))
         numbers, names = [each.number for each in members], self._hidden(each.id for each in members)
         values = list(zip(numbers, names, sealed, strict=True))
         self.file.run_all("INSERT OR REPLACE INTO members VALUES (?, ?, ?)", values)
@@ -317,7 +320,7 @@ class ClientState(KeyHolder):
         """Write the cells under a salt of their own; the one before goes at the next erasure."""
         (number,) = self.numbers(1)
         (bound,) = self._bounds("codebook", [("", number)])
-        sealed = self._envelope.seal(codebook.to_bytes(), bound, self.new_salts([number])[0])
+        sealed = self.envelope.seal(codebook.to_bytes(), bound, self.new_salts([number])[0])
         self.file.run("INSERT OR REPLACE INTO facts VALUES ('codebook', ?)", (sealed,))
         before = self.settings.codebook
         if before:
@@ -336,7 +339,7 @@ class ClientState(KeyHolder):
         """Note which cells tell of rows that are gone."""
         (bound,) = self._bounds("left", [("", 0)])
         plain = padded(json.dumps(sorted(cells)).encode().ljust(_LEAST))
-        self.file.run("INSERT OR REPLACE INTO facts VALUES ('left', ?)", (self._envelope.seal(plain, bound),))
+        self.file.run("INSERT OR REPLACE INTO facts VALUES ('left', ?)", (self.envelope.seal(plain, bound),))
 
     # Erasures
 
@@ -357,7 +360,7 @@ class ClientState(KeyHolder):
     def _opened(self, kind: str, values: Sequence[tuple[str, int, bytes, bytes | None]]) -> list[bytes]:
         """Open values of the state, each by its name, version and salt; here a bad one is damage."""
         bounds = self._bounds(kind, ((name, version) for name, version, _, _ in values))
-        opened = self._envelope.open_all([each[2] for each in values], bounds, [each[3] for each in values])
+        opened = self.envelope.open_all([each[2] for each in values], bounds, [each[3] for each in values])
         whole = [each for each in opened if each is not None]
         if len(whole) < len(opened):
             raise ArtifactError(

@@ -21,23 +21,27 @@ from sfumato.numbers import whole_number
 from sfumato.sealing.cells.codebook import MOST_TABLES
 from sfumato.sealing.cells.filing import MOST_UNITS
 from sfumato.sealing.cells.measuring import Oversampling
+from sfumato.sealing.client.bundles import export_bundle
 from sfumato.sealing.client.changing import RowWriter
 from sfumato.sealing.client.contents import SealedResult, SealedRow, refuse_large
-from sfumato.sealing.client.opening import open_state
+from sfumato.sealing.client.lanes import Lane, search_lanes
+from sfumato.sealing.client.opening import begin_lane, open_state
 from sfumato.sealing.client.searching import RowSearch
 from sfumato.sealing.client.session import SealedClient
 from sfumato.sealing.client.writing import OnRows
 from sfumato.sealing.crypto.keys import SealingKey
 from sfumato.sealing.crypto.packing import Precision
+from sfumato.sealing.crypto.signing import FILE as WRITER_FILE
 from sfumato.sealing.erasure.shredding import ErasureRecord
+from sfumato.sealing.reading import SealedReader, open_lanes
 from sfumato.sealing.records import Records
 from sfumato.sealing.state import SealedSettings
 from sfumato.stores.base import Store
-from sfumato.stores.rows import Where, checked_ids, checked_metadata, checked_vectors, checked_where
+from sfumato.stores.rows import Where, checked_ids, checked_metadata, checked_vectors
 from sfumato.types import Vectors
 
 Handle = Literal["multimap"]
-_MOST_HITS, _MOST_PROBES = 1000, 4096
+_MOST_PROBES = 4096
 _COPIED_AT_ONCE = 50_000
 
 
@@ -60,6 +64,10 @@ class SealedStore:
         units: sentences that a long text is filed under beside itself, at most.
         buffer: records that may wait at the client until more are there. Records that reach the store
             together can be seen to belong together: with single rows that says which postings are one row's.
+        signed: whether readers, who have the key too, are kept from writing what others accept; for a new
+            collection. Every record then counts only by its digest, which the writer vouches for.
+        bundles: what other writers exported of their lanes: a search finds their rows, too.
+        writers: public keys of those whose bundles count, in a collection that is signed.
         create: whether the collection may be a new one.
     """
 
@@ -78,6 +86,9 @@ class SealedStore:
         keep: str = "recall@10=0.99",
         units: int = MOST_UNITS,
         buffer: int = 0,
+        signed: bool = False,
+        bundles: Iterable[PathLike] = (),
+        writers: Iterable[str] | None = None,
         create: bool = True,
     ) -> None:
         if handle not in get_args(Handle):
@@ -98,12 +109,69 @@ class SealedStore:
         self.store, self.tenant = store, tenant
         self._key = key if isinstance(key, SealingKey) else SealingKey.load(key)
         encoder = load_embedder(embedder) if isinstance(embedder, str | os.PathLike) else embedder
-        state = open_state(store, Path(folder), self._key, tenant, encoder, new if create else None)
+        state = open_state(store, Path(folder), self._key, tenant, encoder, new if create else None, signed)
         waiting = whole_number(buffer, "buffer", 0, 10**6)
         self._client = SealedClient(state, Records(store), self._key, encoder, waiting)
         self._search, self._writer = RowSearch(self._client), RowWriter(self._client)
+        own = (state.settings.collection, state.settings.lane)
+        try:
+            others = open_lanes(
+                store, self._key, bundles, tenant=tenant, embedder=encoder, writers=writers, without=own
+            )
+        except BaseException:
+            state.file.close()
+            raise
+        self._lanes = [Lane("", self._client, self._search), *others]
         if not state.file.busy():
             self._client.catch_up()
+
+    # Several writers, and readers
+
+    @classmethod
+    def join(
+        cls, store: Store, *, key: SealingKey | PathLike, folder: PathLike, bundle: PathLike, **options: Any
+    ) -> SealedStore:
+        """Become another writer of a collection, with a state of one's own, by the bundle of one who is.
+
+        Takes what `SealedStore` takes; rows are added, changed and erased by the writer who added them.
+        """
+        secret = key if isinstance(key, SealingKey) else SealingKey.load(key)
+        tenant, writers = options.get("tenant", ""), options.get("writers")
+        (lane,) = open_lanes(store, secret, [bundle], tenant=tenant, writers=writers)
+        try:
+            begin_lane(Path(folder), secret, tenant, lane.client.state)
+        finally:
+            lane.client.state.file.close()
+        bundles = [bundle, *options.pop("bundles", ())]
+        return cls(store, key=secret, folder=folder, bundles=bundles, create=False, **options)
+
+    @staticmethod
+    def reader(
+        store: Store,
+        *,
+        key: SealingKey | PathLike,
+        bundles: Iterable[PathLike],
+        embedder: Embedder | str | None = None,
+        tenant: str = "",
+        writers: Iterable[str] | None = None,
+    ) -> SealedReader:
+        """Open a collection to search and read, by a bundle of each writer; see `SealedReader`."""
+        secret = key if isinstance(key, SealingKey) else SealingKey.load(key)
+        encoder = load_embedder(embedder) if isinstance(embedder, str | os.PathLike) else embedder
+        lanes = open_lanes(store, secret, bundles, tenant=tenant, embedder=encoder, writers=writers)
+        return SealedReader(store, lanes)
+
+    def export_reader(self, folder: PathLike) -> None:
+        """Write a bundle of this writer's lane into a folder, or make the one that is there anew.
+
+        It holds salts: after an erasure make it anew, or destroy it, wherever it was given.
+        """
+        export_bundle(self._client, self._key, Path(folder))
+
+    @property
+    def writer(self) -> str:
+        """The public key that this writer signs with, to be told to readers; empty if nothing is signed."""
+        return self._client.state.settings.writer
 
     # Rows in and out
 
@@ -208,17 +276,8 @@ class SealedStore:
         self, texts: Any = None, k: int = 10, where: Where | None = None, *, vectors: Any = None
     ) -> Any:
         """The k nearest rows of a text, or of each of many; the nearest first."""
-        if (texts is None) == (vectors is None):
-            raise InputError("Give texts or vectors to search by, and not both.")
-        k = whole_number(k, "k", 1, _MOST_HITS)
-        allowed = checked_where(where)
-        alone = isinstance(texts, str)
-        if vectors is None:
-            asked = self._client.embed(checked_texts([texts] if alone else texts))
-        else:
-            asked = checked_vectors(vectors, self._client.state.settings.dim or None)
-        found = [self._search.search(each, k, allowed) for each in asked]
-        return found[0] if alone else found
+        found = search_lanes(self._lanes, texts, k, where, vectors)
+        return found[0] if isinstance(texts, str) else found
 
     def get(self, ids: Iterable[str]) -> list[SealedRow]:
         """The rows that are there, in the order of `ids`; the store sees that they were asked for."""
@@ -276,7 +335,8 @@ class SealedStore:
             except FileExistsError:
                 raise InputError(f"`{target}` has to be new. Found something of that name.") from None
             # Salts are only added and destroyed by those who are alone with the state.
-            for path in (*file.folder.glob("salts-*"), *file.folder.glob("shred-root-*")):
+            parts = ("salts-*", "shred-root-*", WRITER_FILE)
+            for path in (path for part in parts for path in file.folder.glob(part)):
                 write_atomic(target / path.name, path.read_bytes(), permissions=0o600)
             file.copy(target)
 
@@ -289,7 +349,8 @@ class SealedStore:
         try:
             self._client.outbox.send()
         finally:
-            self._client.state.file.close()
+            for lane in self._lanes:
+                lane.client.state.file.close()
             self.store.close()
 
     def __enter__(self) -> SealedStore:

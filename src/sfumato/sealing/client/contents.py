@@ -134,14 +134,15 @@ def read_text(content: bytes | None) -> SealedRow | None:
     return SealedRow(name, text, metadata)
 
 
-def counter_content(value: int) -> bytes:
-    """How many changes a collection has had, as it is sealed."""
-    return padded(_COUNTER.pack(value))
+def counter_content(value: int, signature: bytes = b"") -> bytes:
+    """How many changes a collection has had, as it is sealed, with the writer's signature if there is one."""
+    return padded(_COUNTER.pack(value) + signature)
 
 
-def read_counter(content: bytes | None) -> int | None:
-    """The number that a counter holds, or None."""
+def read_counter(content: bytes | None) -> tuple[int | None, bytes]:
+    """The number that a counter holds, or None, and the signature behind it."""
     try:
-        return None if content is None else int(_COUNTER.unpack(unpadded(content))[0])
+        plain = b"" if content is None else unpadded(content)
+        return int(_COUNTER.unpack(plain[: _COUNTER.size])[0]), plain[_COUNTER.size :]
     except (ArtifactError, struct.error):
-        return None
+        return None, b""

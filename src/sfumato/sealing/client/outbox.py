@@ -10,6 +10,7 @@ is never used for a second record, so what the state says of it is newer: that i
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator
 
 import numpy as np
@@ -33,6 +34,9 @@ class Outbox:
 
     def __init__(self, file: StateFile, records: Records) -> None:
         self._file, self._records = file, records
+        self.vouched: set[str] | None = None
+        """None where any record counts that opens. Otherwise a record counts if its digest was written down
+        when it was sealed; the ids here are those of records that are vouched for by a signature."""
         self._new: dict[str, bytes] = {}
         self._size = 0
         self._written: list[Parcel] = []
@@ -44,6 +48,10 @@ class Outbox:
         if not self._file.inside:
             with self._file.changing():
                 return self.put(records)
+        if self.vouched is not None:
+            records = list(records)
+            digests = [(name, _digest(content)) for name, content in records]
+            self._file.run_all("INSERT OR REPLACE INTO digests VALUES (?, ?)", digests)
         for name, content in records:
             self._new[name] = content
             self._size += len(content)
@@ -59,6 +67,8 @@ class Outbox:
         names = list(ids)
         for each in names:
             self._new.pop(each, None)
+        if self.vouched is not None:
+            self._file.run_all("DELETE FROM digests WHERE id = ?", ((each,) for each in names))
         self._file.run_all("INSERT OR REPLACE INTO outbox VALUES (?, NULL)", ((each,) for each in names))
 
     def save(self) -> None:
@@ -90,7 +100,16 @@ class Outbox:
         """Return records as they are or are about to be, asking the store only for what is not here."""
         here = self._here(ids) if self._waits() else {}
         found = self._records.get(each for each in ids if each not in here)
-        return found | {name: content for name, content in here.items() if content is not None}
+        whole = found | {name: content for name, content in here.items() if content is not None}
+        return whole if self.vouched is None else self._checked(whole, self.vouched)
+
+    def _checked(self, found: dict[str, bytes], vouched: set[str]) -> dict[str, bytes]:
+        """Records with what was never sealed here made empty, which opens as little as what was changed."""
+        digests = dict(self._file.among("SELECT id, digest FROM digests WHERE id IN", list(found)))
+        return {
+            name: content if name in vouched or digests.get(name) == _digest(content) else b""
+            for name, content in found.items()
+        }
 
     def _here(self, ids: list[str]) -> dict[str, bytes | None]:
         for _ in range(_TRIES):
@@ -195,6 +214,10 @@ class Outbox:
                 ids.append(name)
             yield ids
             last = ids[-1]
+
+
+def _digest(content: bytes) -> bytes:
+    return hashlib.sha256(content).digest()
 
 
 def _batches(order: np.ndarray, sizes: np.ndarray) -> Iterator[np.ndarray]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 
 import numpy as np
 
@@ -19,9 +20,10 @@ from sfumato.sealing.client.contents import (
     read_text,
 )
 from sfumato.sealing.client.outbox import Outbox
-from sfumato.sealing.crypto.envelope import OVERHEAD
+from sfumato.sealing.crypto.envelope import OVERHEAD, Bound
 from sfumato.sealing.crypto.keys import SealingKey
 from sfumato.sealing.crypto.packing import packed_size, unpack
+from sfumato.sealing.crypto.signing import WriterKey, signed_by
 from sfumato.sealing.erasure.shredding import ErasureRecord
 from sfumato.sealing.records import Records, travelling
 from sfumato.sealing.state import ClientState, Member, SealedSettings
@@ -54,6 +56,8 @@ class SealedClient(KeyHolder):
         self.state, self.records, self.buffer = state, records, buffer
         self._embedder = embedder
         self.outbox = Outbox(state.file, records)
+        if state.settings.writer:
+            self.outbox.vouched = {state.ids().generation()}
         self._key = key
         self._sealers: dict[int, RecordSealer] = {}
 
@@ -142,16 +146,36 @@ class SealedClient(KeyHolder):
         return RecordPlace(self.state.ids().generation(), 0)
 
     def generation(self, content: bytes | None) -> int | None:
-        """The number of changes that the store knows of."""
+        """The number of changes that the store knows of; None also where the writer did not sign it."""
         place = self.generation_place()
-        return read_counter(self.sealer(0).open(COUNTER, [place], [content])[0])
+        number, signature = read_counter(self.sealer(0).open(COUNTER, [place], [content])[0])
+        writer = self.state.settings.writer
+        if number is not None and writer and not signed_by(writer, self._counted(number), signature):
+            return None
+        return number
+
+    def _counted(self, number: int) -> bytes:
+        """What a writer signs with each change."""
+        now, place = self.state.settings, self.generation_place()
+        bound = Bound(
+            tenant=self.state.tenant, collection=now.collection, record_id=place.id, kind=COUNTER,
+            epoch=now.lane, version=number,
+        )  # fmt: skip
+        return bound.encoded()
+
+    @cached_property
+    def writer_key(self) -> WriterKey:
+        """What this writer signs with; for a collection that is signed."""
+        return WriterKey.load(self.state.file.folder, self.state.envelope)
 
     def count_change(self) -> None:
         """Count a change, here and in the store."""
         number = self.state.settings.generation + 1
         self.state.change(generation=number)
         place = self.generation_place()
-        self.outbox.note(place.id, self.sealer(0).seal(COUNTER, [place], [counter_content(number)])[0])
+        signature = self.writer_key.sign(self._counted(number)) if self.state.settings.writer else b""
+        content = counter_content(number, signature)
+        self.outbox.note(place.id, self.sealer(0).seal(COUNTER, [place], [content])[0])
 
     def refuse_stale(self) -> None:
         """Refuse to write with a state that is older than the store: it would use ids a second time."""

@@ -127,16 +127,19 @@ def verify_erased(
 
 def _contents(store: SealedStore, key: SealingKey) -> tuple[SealedContents, FileFinding]:
     """What rows have in the store, and what the store holds beside that."""
-    client = store._client
-    state = client.state
-    known = {client.generation_place().id}
-    for members in state.walk(_AT_ONCE):
-        known.update(record_ids(client, members))
+    known: set[str] = set()
+    salts: list[bytes] = []
+    for client in (lane.client for lane in store._lanes):
+        known.add(client.generation_place().id)
+        salts += client.state.shredder.every_salt()
+        for members in client.state.walk(_AT_ONCE):
+            known.update(record_ids(client, members))
     live, others = [], []
-    for name, content in client.records.scan():
+    state, records = store._client.state, store._client.records
+    for name, content in records.scan():
         (live if name in known else others).append(content)
     envelope = Envelope(key.derive("seal", state.tenant, state.settings.collection))
-    made = SealedContents(envelope, live, state.shredder.every_salt())
+    made = SealedContents(envelope, live, salts)
     held = FileFinding(store.store.label, sum(map(len, others)))
     heads = [base64.b64encode(each[:HEAD]) for each in others if len(each) >= OVERHEAD]
     _count(held, [(head,) for head in heads], made)
