@@ -112,7 +112,7 @@ def test_a_state_of_the_first_version_is_taken_over(tmp_path):
     with sealed(tmp_path, rows) as store:
         store.add(names(20), notes(20), metadata(20))
     with closing(sqlite3.connect(tmp_path / "state" / FILE)) as db:
-        db.executescript("DROP TABLE parcels; PRAGMA user_version = 1;")
+        db.executescript("DROP TABLE parcels; DROP TABLE digests; PRAGMA user_version = 1;")
     with sealed(tmp_path, rows) as store:
         assert store.add(names(400), notes(400), metadata(400)) == 380
         assert store.search(notes(400)[390], 1).hits[0].id == names(400)[390]

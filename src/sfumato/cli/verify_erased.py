@@ -134,8 +134,8 @@ def _show(found: ErasedReport) -> None:
         line(f"Note: {found.untested} sealed contents were too many to be tried with every salt.")
     if not found.texts:
         line("Note: no text was given (--text), so neither texts nor vectors were looked for.")
-    for each in found.unseen:
-        line(f"Note: {each}.")
+    for words in found.unseen:
+        line(f"Note: {words}.")
     line("ERASED as far as can be seen" if found.erased else "FOUND what must not be there")
 
 

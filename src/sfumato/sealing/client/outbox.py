@@ -14,11 +14,13 @@ import hashlib
 from collections.abc import Iterable, Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.errors import ArtifactError
 from sfumato.sealing.client.database import StateFile
 from sfumato.sealing.client.parcels import NAMED, Parcel
 from sfumato.sealing.records import Records
+from sfumato.types import Rows
 
 _AT_ONCE = 2000
 _BYTES_AT_ONCE = 32 << 20
@@ -116,7 +118,9 @@ class Outbox:
             # First what is to be deleted: whoever sends meanwhile forgets that last.
             here = dict(self._file.among("SELECT id, content FROM outbox WHERE id IN", ids))
             new = self._new
-            packed: dict[str, bytes | None] = {each: new[each] for each in ids if each in new}
+            packed: dict[str, bytes | None] = {
+                each: content for each in ids if (content := new.get(each)) is not None
+            }
             try:
                 for parcel in self._parcels():
                     packed |= parcel.find(ids)
@@ -170,18 +174,20 @@ class Outbox:
         """Records in the order of their ids, as many at a time as memory bears."""
         parcels = self._parcels()
         if not parcels:
-            for ids in self._waiting("IS NOT NULL"):
-                yield ids, self._values(ids)
+            for waiting in self._waiting("IS NOT NULL"):
+                yield waiting, self._values(waiting)
             return
-        later = np.array([name.encode() for (name,) in self._file.run("SELECT id FROM outbox")] or [b""])
-        few = [name.encode() for part in self._waiting("IS NOT NULL") for name in part]
+        own = self._file.run("SELECT id, LENGTH(content) FROM outbox ORDER BY id")
+        # What the state says itself of an id is newer than a file.
+        later = _texts([name for name, _ in own])
+        few = [(name, size) for name, size in own if size is not None]
         columns = [(each.ids, np.diff(each.ends)) for each in parcels]
-        columns.append((np.array(few or [b""])[: len(few)], np.zeros(len(few), np.int64)))
-        ids, sizes = (np.concatenate(column) for column in zip(*columns, strict=True))
+        columns.append((_texts([name for name, _ in few]), np.array([size for _, size in few], np.int64)))
+        ids = np.concatenate([each for each, _ in columns])
+        sizes = np.concatenate([each for _, each in columns])
         source = np.repeat(np.arange(len(columns)), [len(each) for each, _ in columns])
         place = np.concatenate([np.arange(len(each)) for each, _ in columns])
         order = np.argsort(ids, kind="stable")
-        # What the state says itself of an id is newer than a file.
         order = order[(source[order] == len(parcels)) | ~np.isin(ids[order], later)]
         for rows in _batches(order, sizes):
             names = [each.decode() for each in ids[rows].tolist()]
@@ -220,7 +226,11 @@ def _digest(content: bytes) -> bytes:
     return hashlib.sha256(content).digest()
 
 
-def _batches(order: np.ndarray, sizes: np.ndarray) -> Iterator[np.ndarray]:
+def _texts(names: list[str]) -> NDArray[np.bytes_]:
+    return np.array([each.encode() for each in names], "S1" if not names else None)
+
+
+def _batches(order: Rows, sizes: NDArray[np.int64]) -> Iterator[Rows]:
     """Parts of an order, each of so many records and bytes."""
     start = 0
     while start < len(order):

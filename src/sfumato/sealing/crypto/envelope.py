@@ -96,7 +96,7 @@ class Envelope(KeyHolder):
         self._inner = hashlib.sha512(bytes(byte ^ 0x36 for byte in block))
         self._outer = hashlib.sha512(bytes(byte ^ 0x5C for byte in block))
 
-    def seal(self, plain: bytes, bound: Bound, salt: bytes | None = None) -> bytes:
+    def seal(self, plain: bytes, bound: Bound | bytes, salt: bytes | None = None) -> bytes:
         """Seal one record; with `salt`, it opens only while that salt is kept."""
         return self.seal_all([plain], [bound], [salt])[0]
 

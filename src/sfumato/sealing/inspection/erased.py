@@ -134,13 +134,14 @@ def _contents(store: SealedStore, key: SealingKey) -> tuple[SealedContents, File
         salts += client.state.shredder.every_salt()
         for members in client.state.walk(_AT_ONCE):
             known.update(record_ids(client, members))
-    live, others = [], []
+    live: list[bytes] = []
+    others: list[bytes] = []
     state, records = store._client.state, store._client.records
     for name, content in records.scan():
         (live if name in known else others).append(content)
     envelope = Envelope(key.derive("seal", state.tenant, state.settings.collection))
     made = SealedContents(envelope, live, salts)
-    held = FileFinding(store.store.label, sum(map(len, others)))
+    held = FileFinding(store.store.label, sum(len(each) for each in others))
     heads = [base64.b64encode(each[:HEAD]) for each in others if len(each) >= OVERHEAD]
     _count(held, [(head,) for head in heads], made)
     return made, held

@@ -68,9 +68,9 @@ class Traces:
             if place >= 0:
                 found[trace] = min(place, found.get(trace, place))
         for number, vector in enumerate(self._vectors):
-            place = _place_of(vector, block)
-            if place is not None:
-                found[Trace("vector", number)] = place
+            begin = _place_of(vector, block)
+            if begin is not None:
+                found[Trace("vector", number)] = begin
         return found
 
 
