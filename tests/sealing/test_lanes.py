@@ -175,7 +175,7 @@ def test_a_reader_cannot_forge_what_others_accept(tmp_path, rows, signed):
             # Nor can he say that nothing has changed since.
             place = client.generation_place()
             one.delete([IDS[9]])
-            claim = client.sealer(0).seal(COUNTER, [place], [counter_content(1, bytes(64))])
+            claim = client.sealer(0).seal(COUNTER, [place], [counter_content(1, bytes(8), bytes(64))])
             client.records.put([place.id], claim)
             assert not (tmp_path / "bundle" / "writer-key").exists()
             with pytest.raises(InputError), client.state.file.changing():
@@ -259,6 +259,27 @@ def test_bundles_that_are_refused(tmp_path, rows):
     (bundle / "bundle").write_bytes(b"")
     refused("was not finished")
     for each in (one, other):
+        each._client.state.file.close()
+
+
+def test_two_copies_of_one_state_that_both_write_are_found_out(tmp_path, rows):
+    one = sealed(tmp_path, rows)
+    add(one, 0, 20)
+    one._client.state.file.scrub()
+    shutil.copytree(tmp_path / "state", tmp_path / "copy" / "state")
+    shutil.copy(tmp_path / "key", tmp_path / "copy" / "key")
+    copy = sealed(tmp_path / "copy", rows)
+    # Both look before either has written: only afterwards can it be seen.
+    copy._client.refuse_stale = lambda: None
+    add(one, 20, 25)
+    copy._client.outbox._records = Records(Memory())
+    add(copy, 25, 30)
+    record = copy._client.outbox._records.scan()
+    rows_of_copy = dict(record)
+    Records(rows).put(list(rows_of_copy), list(rows_of_copy.values()))
+    with pytest.raises(InputError, match="a copy that writes, too"):
+        add(one, 30, 35)
+    for each in (one, copy):
         each._client.state.file.close()
 
 

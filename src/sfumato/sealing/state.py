@@ -69,6 +69,8 @@ class SealedSettings:
     next_number: int = 1
     generation: int = 0
     """How many changes there were; the store holds the same number, so that an older copy of it shows."""
+    change: str = ""
+    """A random name of the last change: copies of one state that both go on writing have different ones."""
     codebook: int = 0
     """The number whose salt the codebook is sealed under; 0 while there is none."""
     learned: int = 0

@@ -17,7 +17,7 @@ from sfumato.stores.rows import Metadata
 
 LARGEST_ROW = 16 << 20
 """Bytes that a row's id, text and metadata may have together."""
-_COUNTER = struct.Struct("<Q")
+_NUMBER, _COUNTER = struct.Struct("<Q"), struct.Struct("<Q8s")
 _JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 _MOST_A_CHARACTER, _MOST_A_FIELD = 6, 64
 """Bytes of one character in JSON, and of all else that a field has: marks, spaces, a number."""
@@ -134,15 +134,19 @@ def read_text(content: bytes | None) -> SealedRow | None:
     return SealedRow(name, text, metadata)
 
 
-def counter_content(value: int, signature: bytes = b"") -> bytes:
-    """How many changes a collection has had, as it is sealed, with the writer's signature if there is one."""
-    return padded(_COUNTER.pack(value) + signature)
+def counter_content(value: int, change: bytes, signature: bytes = b"") -> bytes:
+    """How many changes there were, the name of the last, and its writer's signature if there is one."""
+    return padded(_COUNTER.pack(value, change) + signature)
 
 
-def read_counter(content: bytes | None) -> tuple[int | None, bytes]:
-    """The number that a counter holds, or None, and the signature behind it."""
+def read_counter(content: bytes | None) -> tuple[int | None, bytes, bytes]:
+    """The number that a counter holds, or None, the name of the last change, and the signature behind it."""
     try:
         plain = b"" if content is None else unpadded(content)
-        return int(_COUNTER.unpack(plain[: _COUNTER.size])[0]), plain[_COUNTER.size :]
+        if len(plain) == _NUMBER.size:
+            # Changes once had no names.
+            return _NUMBER.unpack(plain)[0], b"", b""
+        number, change = _COUNTER.unpack_from(plain)
+        return number, change, plain[_COUNTER.size :]
     except (ArtifactError, struct.error):
-        return None, b""
+        return None, b"", b""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
@@ -31,6 +32,7 @@ from sfumato.types import Vectors
 
 POSTING, TEXT, COUNTER = "posting", "text", "counter"
 """Kinds of records."""
+_CHANGE_BYTES = 8
 
 
 def require_encoder(settings: SealedSettings, embedder: Embedder) -> None:
@@ -147,21 +149,25 @@ class SealedClient(KeyHolder):
 
     def generation(self, content: bytes | None) -> int | None:
         """The number of changes that the store knows of; None also where the writer did not sign it."""
-        place = self.generation_place()
-        number, signature = read_counter(self.sealer(0).open(COUNTER, [place], [content])[0])
-        writer = self.state.settings.writer
-        if number is not None and writer and not signed_by(writer, self._counted(number), signature):
-            return None
-        return number
+        return self._counter(content)[0]
 
-    def _counted(self, number: int) -> bytes:
+    def _counter(self, content: bytes | None) -> tuple[int | None, bytes]:
+        """The number of changes, and the name of the last."""
+        place = self.generation_place()
+        number, change, signature = read_counter(self.sealer(0).open(COUNTER, [place], [content])[0])
+        writer = self.state.settings.writer
+        if number is not None and writer and not signed_by(writer, self._counted(number, change), signature):
+            return None, b""
+        return number, change
+
+    def _counted(self, number: int, change: bytes) -> bytes:
         """What a writer signs with each change."""
         now, place = self.state.settings, self.generation_place()
         bound = Bound(
             tenant=self.state.tenant, collection=now.collection, record_id=place.id, kind=COUNTER,
             epoch=now.lane, version=number,
         )  # fmt: skip
-        return bound.encoded()
+        return bound.encoded() + change
 
     @cached_property
     def writer_key(self) -> WriterKey:
@@ -170,21 +176,28 @@ class SealedClient(KeyHolder):
 
     def count_change(self) -> None:
         """Count a change, here and in the store."""
-        number = self.state.settings.generation + 1
-        self.state.change(generation=number)
+        number, change = self.state.settings.generation + 1, secrets.token_bytes(_CHANGE_BYTES)
+        self.state.change(generation=number, change=change.hex())
         place = self.generation_place()
-        signature = self.writer_key.sign(self._counted(number)) if self.state.settings.writer else b""
-        content = counter_content(number, signature)
+        signed = self.state.settings.writer
+        signature = self.writer_key.sign(self._counted(number, change)) if signed else b""
+        content = counter_content(number, change, signature)
         self.outbox.note(place.id, self.sealer(0).seal(COUNTER, [place], [content])[0])
 
     def refuse_stale(self) -> None:
         """Refuse to write with a state that is older than the store: it would use ids a second time."""
-        place = self.generation_place()
-        stored = self.generation(self.outbox.fetch([place.id]).get(place.id))
-        if stored is not None and stored > self.state.settings.generation:
+        place, now = self.generation_place(), self.state.settings
+        stored, change = self._counter(self.outbox.fetch([place.id]).get(place.id))
+        if stored is not None and stored > now.generation:
             raise InputError(
                 f"The state in `{self.state.file.folder}` is older than the collection, which has had "
-                f"{stored - self.state.settings.generation} more changes. Use the newest copy of the state."
+                f"{stored - now.generation} more changes. Use the newest copy of the state."
+            )
+        if stored == now.generation and stored and change.hex() != now.change:
+            raise InputError(
+                f"The state in `{self.state.file.folder}` has a copy that writes, too: the collection's last "
+                "change is not its own. Copy the rows of both into a new collection; a second writer joins "
+                "by a bundle."
             )
 
     def push(self) -> None:
