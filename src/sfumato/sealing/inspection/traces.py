@@ -43,7 +43,7 @@ class Traces:
     def __init__(
         self, texts: Sequence[str] = (), ids: Sequence[str] = (), vectors: Vectors | None = None
     ) -> None:
-        self._needles: dict[bytes, Trace] = {}
+        needles: dict[bytes, Trace] = {}
         self.skipped = 0
         """Values that are too short to be looked for."""
         for kind, values in (("text", texts), ("id", ids)):
@@ -52,10 +52,17 @@ class Traces:
                     self.skipped += 1
                     continue
                 for needle in _needles(value):
-                    self._needles.setdefault(needle, Trace(kind, number))
+                    needles.setdefault(needle, Trace(kind, number))
         self._vectors = np.empty((0, 0), np.float32) if vectors is None else vectors
         widest = self._vectors.shape[1] if len(self._vectors) else 0
-        self.overlap = max([8 * widest, *map(len, self._needles)], default=0)
+        self.overlap = max([8 * widest, *map(len, needles)], default=0)
+        # By their first eight bytes, as one number: a block is then read in the same time for any count.
+        self._needles: dict[int, list[tuple[bytes, Trace]]] = {}
+        for needle, trace in needles.items():
+            self._needles.setdefault(int.from_bytes(needle[:8], "little"), []).append((needle, trace))
+        self._heads = np.array(sorted(self._needles), "<u8")
+        self._begins = np.zeros(1 << 16, bool)
+        self._begins[(self._heads & 0xFFFF).astype(np.intp)] = True
 
     def __len__(self) -> int:
         return len(self._needles) + len(self._vectors)
@@ -63,15 +70,25 @@ class Traces:
     def find(self, block: bytes) -> dict[Trace, int]:
         """Where in a block each of them begins that is there."""
         found: dict[Trace, int] = {}
-        for needle, trace in self._needles.items():
-            place = block.find(needle)
-            if place >= 0:
-                found[trace] = min(place, found.get(trace, place))
+        for place in self._places(block):
+            head = int.from_bytes(block[place : place + 8], "little")
+            for needle, trace in self._needles[head]:
+                if place < found.get(trace, place + 1) and block.startswith(needle, place):
+                    found[trace] = place
         for number, vector in enumerate(self._vectors):
             begin = _place_of(vector, block)
             if begin is not None:
                 found[Trace("vector", number)] = begin
         return found
+
+    def _places(self, block: bytes) -> Iterator[int]:
+        """Where the first eight bytes of a needle stand."""
+        for shift in range(8 if len(self._heads) else 0):
+            words = np.frombuffer(block, "<u8", max(0, (len(block) - shift) // 8), shift)
+            near = np.flatnonzero(self._begins[(words & 0xFFFF).astype(np.intp)])
+            asked = words[near]
+            at = np.minimum(np.searchsorted(self._heads, asked), len(self._heads) - 1)
+            yield from (shift + 8 * near[self._heads[at] == asked]).tolist()
 
 
 def _needles(value: str) -> Iterator[bytes]:
