@@ -26,6 +26,7 @@ from sfumato.sealing.store import SealedStore
 _ROOT = re.compile(r"shred-root-\d{1,15}")
 _ROOT_BYTES = 32
 _AT_ONCE = 1000
+_KINDS = ("text", "id", "vector")
 MOST_VECTORS = 20
 """Texts whose vectors are looked for, the longest: one takes as long as thousands of texts."""
 
@@ -173,7 +174,7 @@ def _looked(file: PlainFile, traces: Traces, contents: SealedContents, destroyed
             seen.setdefault(trace, place + at)
         strangers |= contents.strangers(block)
         place += len(block) - overlap if len(block) > overlap else 0
-    for trace, at in seen.items():
+    for trace, at in sorted(seen.items(), key=lambda each: _KINDS.index(each[0].kind)):
         made.found[trace.kind] = made.found.get(trace.kind, 0) + 1
         made.places[trace.kind] = min(at, made.places.get(trace.kind, at))
     _count(made, strangers.values(), contents)
