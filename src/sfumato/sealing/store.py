@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Literal, get_args, overload
 
 from sfumato.embedders import Embedder, load_embedder
@@ -32,16 +31,16 @@ from sfumato.sealing.crypto.packing import Precision
 from sfumato.sealing.erasure.shredding import ErasureRecord
 from sfumato.sealing.records import Records
 from sfumato.sealing.state import SealedSettings
-from sfumato.stores.base import Store
+from sfumato.stores.base import Closable, Store
 from sfumato.stores.rows import Where, checked_ids, checked_metadata, checked_vectors, checked_where
 from sfumato.types import Vectors
 
 Handle = Literal["multimap"]
 _MOST_HITS, _MOST_PROBES = 1000, 4096
-_COPIED_AT_ONCE = 50_000
+_COPIED_AT_ONCE, _IDS_AT_ONCE = 50_000, 10_000
 
 
-class SealedStore:
+class SealedStore(Closable):
     """Texts, vectors and metadata, sealed before they reach a store and searched by the client.
 
     Args:
@@ -229,6 +228,29 @@ class SealedStore:
         self._client.refuse_bad((n for n, row in zip(numbers, rows, strict=True) if row is None), "Reading")
         return [row for row in rows if row is not None]
 
+    def known(self, ids: Iterable[str]) -> list[str]:
+        """Those of `ids` that are there, in their order; the store is not asked."""
+        names = checked_ids(ids)
+        members = self._client.state.find(names)
+        return [name for name in names if name in members]
+
+    def ids(self) -> Iterator[str]:
+        """The id of every row, in the order they came; the store is not asked."""
+        for members in self._client.state.walk(_IDS_AT_ONCE):
+            yield from (each.id for each in members)
+
+    def vectors(self, ids: Iterable[str]) -> dict[str, Vectors]:
+        """`[d]` the vector of each row that is there, by its id and as it is kept."""
+        members = list(self._client.state.find(checked_ids(ids)).values())
+        vectors, bad = self._client.vectors(members)
+        self._client.refuse_bad(bad, "Reading")
+        pairs = zip(members, vectors, strict=True)
+        return {each.id: vector for each, vector in pairs if each.number not in bad}
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """`[n, d]` the vectors of texts by the collection's encoder, which are kept nowhere."""
+        return self._client.embed(checked_texts(texts))
+
     def iterate(self, size: int = 256) -> Iterator[list[SealedRow]]:
         """Every row, `size` at a time, in the order they came; not those that come or change meanwhile."""
         for members in self._client.state.walk(whole_number(size, "size", 1, 10**5)):
@@ -286,14 +308,6 @@ class SealedStore:
         finally:
             self._client.state.file.close()
             self.store.close()
-
-    def __enter__(self) -> SealedStore:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         """Where it is, and nothing secret."""

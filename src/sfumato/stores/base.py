@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -37,9 +37,26 @@ from sfumato.stores.rows import (
 from sfumato.types import Vectors
 
 MOST_HITS = 10_000
+_Opened = TypeVar("_Opened", bound="Closable")
 
 
-class Store(ABC):
+class Closable(ABC):
+    """What a `with` block closes when it ends: every store, and whatever stands in front of one."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of files and connections."""
+
+    def __enter__(self: _Opened) -> _Opened:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class Store(Closable):
     """A collection of vectors in one product; a subclass says how the product does each thing."""
 
     name: ClassVar[str]
@@ -129,14 +146,6 @@ class Store(ABC):
 
     def close(self) -> None:  # noqa: B027
         """Put everything on disk and let go of files and connections."""
-
-    def __enter__(self) -> Store:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         """Where it is, and nothing secret."""
