@@ -94,7 +94,7 @@ class SealedStore(Closable):
             "keep": keep,
             "units": whole_number(units, "units", 0, 1024),
         }
-        self.store, self.tenant = store, tenant
+        self.store, self.tenant, self._closed = store, tenant, False
         self._key = key if isinstance(key, SealingKey) else SealingKey.load(key)
         encoder = load_embedder(embedder) if isinstance(embedder, str | os.PathLike) else embedder
         state = open_state(store, Path(folder), self._key, tenant, encoder, new if create else None)
@@ -302,7 +302,10 @@ class SealedStore(Closable):
         self._client.outbox.send()
 
     def close(self) -> None:
-        """Send what waits, and let go of the state and the store."""
+        """Send what waits, and let go of the state and the store; once, however often it is called."""
+        if self._closed:
+            return
+        self._closed = True
         try:
             self._client.outbox.send()
         finally:

@@ -14,6 +14,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from sfumato.accounting.keys import KeyHolder
 from sfumato.adapters.packages import needs
 from sfumato.adapters.sealed.rows import from_fields, to_fields
 from sfumato.adapters.sealed.shared import SealedFront
@@ -64,6 +65,11 @@ class SealedNodeVectorStore(BasePydanticVectorStore):
         """The name under which LlamaIndex writes it down."""
         return "SfumatoSealedNodeVectorStore"
 
+    @classmethod
+    def from_dict(cls, data: dict[str, Any], **kwargs: Any) -> SealedNodeVectorStore:
+        """Refuse: what LlamaIndex writes down says nothing about the collection."""
+        raise InputError("What is written down of a sealed collection does not open it. Give a SealedStore.")
+
     @property
     def client(self) -> Any:
         """Nothing: whoever has the collection has its key."""
@@ -92,11 +98,11 @@ class SealedNodeVectorStore(BasePydanticVectorStore):
         asked = query.query_str if query.query_embedding is None else query.query_embedding
         if asked is None:
             raise InputError("There must be a vector or a text to search by. Found neither.")
-        chosen = _chosen(query.filters, query.doc_ids)
-        if query.node_ids is None:
-            hits = self._front.search(asked, query.similarity_top_k, keep=chosen)
-        else:
+        chosen = _chosen(query.filters, query.doc_ids or None)
+        if query.node_ids:
             hits = self._among(query.node_ids, asked, chosen)[: query.similarity_top_k]
+        else:  # LlamaIndex gives an empty list where it means all of them
+            hits = self._front.search(asked, query.similarity_top_k, keep=chosen)
         return VectorStoreQueryResult(
             nodes=[_node(hit) for hit in hits],
             similarities=[hit.score for hit in hits],
@@ -188,6 +194,8 @@ class SealedNodeVectorStore(BasePydanticVectorStore):
         return f"SealedNodeVectorStore({self._front!r})"
 
     __str__ = __repr__
+    # LlamaIndex would leave out what cannot be pickled, and make an empty store of the rest.
+    __reduce_ex__ = KeyHolder.__reduce_ex__
 
 
 def _fields(node: BaseNode, row: int) -> Metadata:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.accounting.keys import KeyHolder
 from sfumato.errors import ParameterError, StoreError
 from sfumato.numbers import whole_number
 from sfumato.sealing.cells.codebook import unit
@@ -25,7 +26,7 @@ class IncompleteResultWarning(UserWarning):
     """The store did not give all that it was asked for; what it gave was opened, and is right."""
 
 
-class SealedFront:
+class SealedFront(KeyHolder):
     """A sealed collection behind a framework.
 
     Args:
