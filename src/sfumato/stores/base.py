@@ -71,6 +71,7 @@ class Store(Closable):
         self.label = label
         """What the store is called in messages; holds no secret."""
         self.metric: Metric = "cosine" if metric is None else checked_metric(metric)
+        self._asked = metric
         self.dim = dim
         """The dimension of its vectors; None while that is open."""
 
@@ -79,6 +80,7 @@ class Store(Closable):
     ) -> None:
         """Put rows in, in the place of those with the same ids."""
         names = checked_ids(ids)
+        self._found()
         array = self._checked(names, vectors)
         fields = checked_metadata(metadata, len(names))
         if names:
@@ -99,7 +101,7 @@ class Store(Closable):
         k = whole_number(k, "k", 1, MOST_HITS)
         allowed = checked_where(where)
         array = checked_vectors(vectors, self.dim)
-        if self.dim is None or not len(array):
+        if not len(array) or not self._found():
             return [[] for _ in array]
         with self._speaking():
             return self._search(array, k, allowed)
@@ -107,7 +109,7 @@ class Store(Closable):
     def get(self, ids: Iterable[str]) -> Rows:
         """Return the rows that are there, in the order of `ids`."""
         names = checked_ids(ids)
-        if self.dim is None or not names:
+        if not names or not self._found():
             return self._rows([])
         with self._speaking():
             return self._get(names)
@@ -115,14 +117,14 @@ class Store(Closable):
     def delete(self, ids: Iterable[str]) -> None:
         """Take rows out; ids that are not there are passed over."""
         names = checked_ids(ids)
-        if self.dim is not None and names:
+        if names and self._found():
             with self._speaking():
                 self._delete(names)
 
     def batches(self, size: int = 1024) -> Iterator[Rows]:
         """Yield every row, `size` at a time; change nothing in the store until it is through."""
         size = whole_number(size, "size", 1, 10**6)
-        if self.dim is not None:
+        if self._found():
             # The generator is driven here, so that only what the product raises is translated.
             found = self._batches(size)
             while True:
@@ -133,7 +135,7 @@ class Store(Closable):
                 yield rows
 
     def __len__(self) -> int:
-        if self.dim is None:
+        if not self._found():
             return 0
         with self._speaking():
             return self._count()
@@ -150,6 +152,16 @@ class Store(Closable):
     def __repr__(self) -> str:
         """Where it is, and nothing secret."""
         return f"{type(self).__name__}({self.label}, {self.metric}, dim={self.dim})"
+
+    def _found(self) -> bool:
+        """Whether there is a collection, if need be one that another client has made meanwhile."""
+        if self.dim is None:
+            with self._speaking():
+                self._look()
+        return self.dim is not None
+
+    def _look(self) -> None:  # noqa: B027
+        """Take over a collection that another client has made, where a product has several clients."""
 
     @abstractmethod
     def _add(self, ids: list[str], vectors: Vectors, metadata: list[Metadata]) -> None: ...

@@ -21,7 +21,7 @@ from sfumato.adapters.sealed.shared import SealedFront
 from sfumato.errors import InputError
 from sfumato.sealing.client.contents import SealedHit, SealedRow
 from sfumato.sealing.store import SealedStore
-from sfumato.stores.rows import Where, matches
+from sfumato.stores.rows import Scalar, matches
 
 with needs("langchain-core", "langchain"):
     from langchain_core.documents import Document
@@ -216,9 +216,9 @@ def _scored(hits: list[SealedHit]) -> list[tuple[Document, float]]:
     return [(_document(hit), hit.score) for hit in hits]
 
 
-def _allowed(chosen: Mapping[str, Any]) -> Where:
+def _allowed(chosen: Mapping[str, Any]) -> dict[str, list[Scalar]]:
     """What a filter allows: for each field a list of values."""
-    allowed = {}
+    allowed: dict[str, list[Scalar]] = {}
     for name, value in chosen.items():
         values = list(value) if isinstance(value, list | tuple) else [value]
         if name == REST or not values or not all(isinstance(each, str | int | float) for each in values):

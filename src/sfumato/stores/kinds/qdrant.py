@@ -61,10 +61,13 @@ class Qdrant(Store):
         self._client: Any = None
         with self._opening():
             self._client = _client(path, address)
-            if self._client.collection_exists(collection):
-                self._take_over(metric)
-            elif not create:
+            self._look()
+            if self.dim is None and not create:
                 raise self._absent()
+
+    def _look(self) -> None:
+        if self._client.collection_exists(self.collection):
+            self._take_over(self._asked)
 
     @property
     def _models(self) -> Any:
