@@ -1,7 +1,7 @@
-"""One of several processes that change one collection: python -m tests.sealing.writer URL FOLDER NUMBER [dies].
+"""One of several processes that change one collection: python writer.py URL FOLDER NUMBER [dies].
 
-It waits until the file `go` is in the folder, so that all begin at once. One that dies is killed while it sends
-its fourth row.
+It waits until the file `go` is in the folder, so that all begin at once. One that dies is killed while it
+sends its fourth row.
 """
 
 from __future__ import annotations

@@ -190,6 +190,24 @@ def test_threads_over_every_store(product, tmp_path):
             assert [found[0].id for found in asyncio.run(ask())] == IDS[:8]
 
 
+def test_nothing_one_row_duplicates_and_a_megabyte(case, tmp_path):
+    with sealed(tmp_path) as collection:
+        made = case.make(collection, strict=True)
+        assert case.find(made, "anything", 5) == [] and case.get(made, ["a"]) == []
+        assert case.find(made, "anything", 5, "ward", "x") == []
+        case.add(made, ["one"], ["the only row"], [{}])
+        assert [each.id for each in case.find(made, "something else", 5)] == ["one"]
+        case.add(made, IDS[:80], [TEXTS[0]] * 80, FIELDS[:80])
+        found = case.find(made, TEXTS[0], 80)
+        assert {each.id for each in found} == set(IDS[:80]) and {each.text for each in found} == {TEXTS[0]}
+        large = "naïve words " * 90_000
+        case.add(made, ["large"], [large], [{"more": ["x" * (1 << 20)]}])
+        (kept,) = case.get(made, ["large"])
+        assert kept.text == large and len(kept.metadata["more"][0]) == 1 << 20
+        case.add(made, ["large"], ["no longer large"], [{}])
+        assert case.find(made, "no longer large", 1)[0].id == "large"
+
+
 def test_what_is_no_collection_is_refused(case, tmp_path):
     for wrong in (None, Memory(), "memory:"):
         with pytest.raises(ParameterError, match="SealedStore"):
