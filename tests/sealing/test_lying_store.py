@@ -1,4 +1,4 @@
-"""A store that lies without touching a row: its count of changes, rows of its own, answers to nothing asked."""
+"""A store that lies without touching a row: its count of changes, rows of its own, answers not asked for."""
 
 from __future__ import annotations
 

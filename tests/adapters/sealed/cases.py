@@ -30,6 +30,8 @@ class Case:
     find_async: Callable[[Any, str, int], Any]
     get: Callable[[Any, list[str]], list[Found]]
     clear: Callable[[Any], Any]
+    erase: Callable[[Any, list[str]], Any]
+    """Erase these rows, at least."""
 
 
 # LangChain
@@ -140,6 +142,7 @@ CASES = {
         _langchain_find_async,
         _langchain_get,
         lambda store: store.delete(),
+        lambda store, ids: store.delete(ids, erase=True),
     ),
     "llama-index": Case(
         _llama_index,
@@ -148,6 +151,7 @@ CASES = {
         _llama_index_find_async,
         lambda store, ids: [Found(each.node_id, each.text, each.metadata) for each in store.get_nodes(ids)],
         lambda store: store.clear(),
+        lambda store, ids: store.delete_nodes(ids, erase=True),
     ),
     "haystack": Case(
         _haystack,
@@ -156,5 +160,6 @@ CASES = {
         _haystack_find_async,
         _haystack_get,
         lambda store: store.delete_all_documents(),
+        lambda store, ids: store.delete_all_documents(recreate_index=True),
     ),
 }

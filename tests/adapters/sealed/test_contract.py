@@ -190,6 +190,21 @@ def test_threads_over_every_store(product, tmp_path):
             assert [found[0].id for found in asyncio.run(ask())] == IDS[:8]
 
 
+def test_erased_rows_open_no_more(case, store, tmp_path):
+    roots = {path.name for path in (tmp_path / "state").glob("shred-root-*")}
+    state = store._front._sealed._client.state
+    number = state.find([IDS[3]])[IDS[3]].number
+    case.erase(store, IDS[:5])
+    assert case.get(store, IDS[:5]) == [] and state.salts([number]) == [None]
+    assert roots and not roots & {path.name for path in (tmp_path / "state").glob("shred-root-*")}
+
+
+def test_two_adapters_of_one_collection_take_turns(tmp_path):
+    with sealed(tmp_path) as collection:
+        first, second = (each.make(collection) for each in list(CASES.values())[:2])
+        assert first._front._turn is second._front._turn
+
+
 def test_nothing_one_row_duplicates_and_a_megabyte(case, tmp_path):
     with sealed(tmp_path) as collection:
         made = case.make(collection, strict=True)

@@ -202,8 +202,13 @@ def test_metadata_is_added_to_and_the_vector_stays(store):
     assert found.score == pytest.approx(1, abs=0.01)
 
 
-def test_erased_documents_open_no_more(store, tmp_path):
-    before = {path.name for path in (tmp_path / "state").glob("shred-root-*")}
-    store.delete_all_documents(recreate_index=True)
-    after = {path.name for path in (tmp_path / "state").glob("shred-root-*")}
-    assert store.count_documents() == 0 and before and not before & after
+def test_a_pipeline_may_be_asynchronous(store):
+    pipeline = Pipeline()
+    pipeline.add_component("retriever", SealedTextRetriever(store, top_k=1))
+
+    async def many():
+        asked = [pipeline.run_async({"retriever": {"query": text}}) for text in TEXTS[:6]]
+        return await asyncio.gather(*asked)
+
+    found = [each["retriever"]["documents"][0].id for each in asyncio.run(many())]
+    assert found == IDS[:6]

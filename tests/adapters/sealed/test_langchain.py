@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from langchain_core.documents import Document
 from langchain_core.embeddings import DeterministicFakeEmbedding, Embeddings
+from langchain_core.indexing import InMemoryRecordManager, index
 from langchain_core.load import dumpd, dumps
 
 from sfumato.adapters.sealed.langchain import SealedRetriever, SealedVectorStore
@@ -155,3 +156,18 @@ def test_scores_are_those_of_numpy(store):
     exact = dict(zip(IDS, vectors @ asked, strict=True))
     found = store.similarity_search_with_score("fever and cough", 10)
     assert np.allclose([score for _, score in found], [exact[each.id] for each, _ in found], atol=0.01)
+
+
+def test_langchains_index_keeps_it_up_to_date(store):
+    """What did not change is left alone, what changed replaced, what is gone deleted."""
+    records = InMemoryRecordManager("notes")
+    records.create_schema()
+
+    def run(*texts):
+        documents = [Document(page_content=text, metadata={"source": "x"}) for text in texts]
+        return index(documents, records, store, cleanup="full", source_id_key="source", key_encoder="sha256")
+
+    store.delete()
+    assert run("one", "two")["num_added"] == 2
+    assert run("one", "three") == {"num_added": 1, "num_updated": 0, "num_skipped": 1, "num_deleted": 1}
+    assert {each.page_content for each in store.similarity_search("x", 9)} == {"one", "three"}

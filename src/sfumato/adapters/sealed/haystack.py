@@ -95,19 +95,16 @@ class SealedDocumentStore:
 
     def delete_documents(self, document_ids: list[str]) -> None:
         """Take documents out; those that are not there are passed over."""
-        with self._front.turn() as sealed:
-            sealed.delete(dict.fromkeys(document_ids))
+        self._front.delete(document_ids)
 
     def delete_all_documents(self, recreate_index: bool = False) -> None:
         """Take all documents out; with `recreate_index` erased, so that no older copy opens any more."""
-        with self._front.turn() as sealed:
-            ids = list(sealed.ids())
-            _ = sealed.erase(ids) if recreate_index else sealed.delete(ids)
+        self._front.clear(erase=recreate_index)
 
     def delete_by_filter(self, filters: Filters) -> int:
         """Take out the documents that pass a filter, and return how many that were."""
-        with self._front.turn() as sealed:
-            return sealed.delete([each.id for each in self.filter_documents(filters)])
+        with self._front.turn():
+            return self._front.delete([each.id for each in self.filter_documents(filters)])
 
     def update_by_filter(self, filters: Filters, meta: dict[str, Any]) -> int:
         """Add to the metadata of the documents that pass a filter, and return how many those are."""

@@ -86,10 +86,12 @@ class SealedVectorStore(VectorStore):
         with self._front.turn() as sealed:
             return [_document(row) for row in sealed.get(dict.fromkeys(ids))]
 
-    def delete(self, ids: Sequence[str] | None = None, **kwargs: Any) -> bool:
-        """Take documents out, all of them without `ids`; those that are not there are passed over."""
-        with self._front.turn() as sealed:
-            sealed.delete(list(sealed.ids()) if ids is None else dict.fromkeys(ids))
+    def delete(self, ids: Sequence[str] | None = None, *, erase: bool = False, **kwargs: Any) -> bool:
+        """Take documents out, all of them without `ids`; with `erase` no older copy opens them any more."""
+        if ids is None:
+            self._front.clear(erase)
+        else:
+            self._front.delete(ids, erase)
         return True
 
     def similarity_search(self, query: str, k: int = 4, **kwargs: Any) -> list[Document]:

@@ -121,30 +121,29 @@ class SealedNodeVectorStore(BasePydanticVectorStore):
         """Nodes by id, by filter or by both; without either all of them."""
         return [_node(row) for row in self._rows(node_ids, _chosen(filters))]
 
-    def delete(self, ref_doc_id: str, **delete_kwargs: Any) -> None:
-        """Take out the nodes of a document; metadata is sealed, so every row is looked at."""
-        self._delete([row.id for row in self._rows(None, _chosen(None, [ref_doc_id]))])
+    def delete(self, ref_doc_id: str, *, erase: bool = False, **delete_kwargs: Any) -> None:
+        """Take out the nodes of a document; its id is sealed, so every row is looked at."""
+        with self._front.turn():
+            self._front.delete([row.id for row in self._rows(None, _chosen(None, [ref_doc_id]))], erase)
 
     def delete_nodes(
         self,
         node_ids: list[str] | None = None,
         filters: MetadataFilters | None = None,
+        *,
+        erase: bool = False,
         **delete_kwargs: Any,
     ) -> None:
         """Take out nodes by id, by filter or by both; without either none."""
         if node_ids is not None and not (filters and filters.filters):
-            self._delete(node_ids)
+            self._front.delete(node_ids, erase)
         elif filters and filters.filters:
-            self._delete([row.id for row in self._rows(node_ids, _chosen(filters))])
+            with self._front.turn():
+                self._front.delete([row.id for row in self._rows(node_ids, _chosen(filters))], erase)
 
     def clear(self) -> None:
         """Take out every node."""
-        with self._front.turn() as sealed:
-            sealed.delete(list(sealed.ids()))
-
-    def _delete(self, ids: Sequence[str]) -> None:
-        with self._front.turn() as sealed:
-            sealed.delete(dict.fromkeys(ids))
+        self._front.clear()
 
     def _rows(self, ids: Sequence[str] | None, chosen: Callable[[SealedRow], bool] | None) -> list[SealedRow]:
         if ids is None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -20,6 +21,9 @@ from sfumato.sealing.store import SealedStore
 from sfumato.stores.rows import Where, checked_vectors
 
 _MOST_HITS = 1000
+_TURNS: WeakKeyDictionary[SealedStore, threading.RLock] = WeakKeyDictionary()
+"""One lock a collection, however many adapters it has."""
+_LOOKING = threading.Lock()
 
 
 class IncompleteResultWarning(UserWarning):
@@ -39,7 +43,8 @@ class SealedFront(KeyHolder):
         if not isinstance(sealed, SealedStore):
             raise ParameterError(f"`sealed` must be a SealedStore. Found {type(sealed).__name__}.")
         self._sealed, self.strict = sealed, strict
-        self._turn = threading.RLock()
+        with _LOOKING:
+            self._turn = _TURNS.setdefault(sealed, threading.RLock())
 
     @contextmanager
     def turn(self) -> Iterator[SealedStore]:
@@ -81,6 +86,18 @@ class SealedFront(KeyHolder):
             for row, score in zip(rows, scores, strict=True)
         ]
         return sorted(hits, key=lambda hit: -hit.score)
+
+    def delete(self, ids: Iterable[str], erase: bool = False) -> int:
+        """Take rows out, or destroy them with `erase`; return how many were there."""
+        with self.turn() as sealed:
+            names = sealed.known(dict.fromkeys(ids))
+            _ = sealed.erase(names) if erase else sealed.delete(names)
+            return len(names)
+
+    def clear(self, erase: bool = False) -> None:
+        """Take every row out, or destroy them all with `erase`."""
+        with self.turn() as sealed:
+            self.delete(sealed.ids(), erase)
 
     def rows(self) -> Iterator[SealedRow]:
         """Every row, in the order they came."""
