@@ -30,7 +30,13 @@ class Sealed:
 
 
 class TestSealedDocumentStore(
-    Sealed, suites.DocumentStoreBaseExtendedTests, suites.CountDocumentsByFilterTest
+    Sealed,
+    suites.DocumentStoreBaseExtendedTests,
+    suites.CountDocumentsByFilterTest,
+    suites.CountUniqueMetadataByFilterTest,
+    suites.GetMetadataFieldsInfoTest,
+    suites.GetMetadataFieldMinMaxTest,
+    suites.GetMetadataFieldUniqueValuesTest,
 ):
     def test_write_documents(self, document_store):
         """Without a policy a second document of the same id is refused, and nothing is written."""
@@ -51,9 +57,19 @@ class TestSealedDocumentStoreAsync(
     async_suites.UpdateByFilterAsyncTest,
     async_suites.FilterDocumentsAsyncTest,
     async_suites.CountDocumentsByFilterAsyncTest,
+    async_suites.CountUniqueMetadataByFilterAsyncTest,
+    async_suites.GetMetadataFieldsInfoAsyncTest,
+    async_suites.GetMetadataFieldMinMaxAsyncTest,
+    async_suites.GetMetadataFieldUniqueValuesAsyncTest,
 ):
     async def test_write_documents_async(self, document_store):
         document = Document(id="1", content="one")
         assert await document_store.write_documents_async([document]) == 1
         with pytest.raises(DuplicateDocumentError):
             await document_store.write_documents_async([document])
+
+
+def test_every_suite_that_haystack_publishes_is_run():
+    for module, chosen in ((suites, TestSealedDocumentStore), (async_suites, TestSealedDocumentStoreAsync)):
+        published = [each for name, each in vars(module).items() if name.endswith(("Test", "Tests"))]
+        assert len(published) > 10 and not [each for each in published if not issubclass(chosen, each)]
