@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from sfumato.sealing import store as module
 from sfumato.stores import open_store
 from tests.sealing.collections import contents, metadata, names, notes, sealed
 from tests.sealing.crash import AFTER, BEFORE, change
@@ -73,22 +72,6 @@ def test_a_killed_change_is_there_whole_or_not_at_all(action, when, tmp_path):
         change(store, action)
         whole(store, expected(action, True))
         assert store._client.state.to_shred() == []
-
-
-@pytest.mark.parametrize("when", ["writing", "committed", "inside", "sent"])
-def test_a_change_of_key_that_is_killed_goes_on(when, tmp_path, monkeypatch):
-    """The old collection stays as it was, and every row is in the new one once."""
-    monkeypatch.setattr(module, "_COPIED_AT_ONCE", 50)
-    begin(f"memory:{tmp_path}/store", tmp_path)
-    new, url = tmp_path / "new", f"memory:{tmp_path}/new/store"
-    new.mkdir()
-    crash(url, new, "copy", when)
-    with sealed(new, open_store(url)) as store:
-        assert len(store) in (0, 50)
-        change(store, "copy")
-        whole(store, expected("copy", True))
-    with sealed(tmp_path, open_store(f"memory:{tmp_path}/store")) as store:
-        whole(store, expected("copy", True))
 
 
 @contextlib.contextmanager
