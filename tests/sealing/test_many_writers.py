@@ -35,7 +35,7 @@ def ended(process):
         return process.communicate()[1] + "killed after a minute"
 
 
-@pytest.fixture(params=["pgvector", "chroma"])
+@pytest.fixture(params=["pgvector", "chroma-server"])
 def place(tmp_path, request):
     """Stores that several processes may open at once."""
     with addresses(request.param, tmp_path / "store") as address:
