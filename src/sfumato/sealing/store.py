@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, get_args, overload
@@ -30,7 +31,7 @@ from sfumato.sealing.client.writing import OnRows
 from sfumato.sealing.crypto.keys import SealingKey
 from sfumato.sealing.crypto.packing import Precision
 from sfumato.sealing.erasure.shredding import ErasureRecord
-from sfumato.sealing.records import Records
+from sfumato.sealing.records import AskedRecords, Records
 from sfumato.sealing.state import SealedSettings
 from sfumato.stores.base import Store
 from sfumato.stores.rows import Where, checked_ids, checked_metadata, checked_vectors, checked_where
@@ -258,6 +259,12 @@ class SealedStore:
     def waiting(self) -> int:
         """Records that are still to be sent to the store."""
         return len(self._client.outbox)
+
+    @contextmanager
+    def watching(self) -> Iterator[list[AskedRecords]]:
+        """What the store is asked for until the block ends, as whoever runs it sees it; in one thread."""
+        with self._client.records.watching() as seen:
+            yield seen
 
     def backup(self, folder: PathLike) -> None:
         """Copy the state into a new folder, once all is sent; with the root that an erasure destroys."""

@@ -25,7 +25,8 @@ TEXT_FIELD = "document"
 """The field of a row's metadata that holds its text, in stores that keep texts beside vectors."""
 _LONGEST_ID = 512
 _LARGEST_NORM = 1e6
-_FIELD = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,62}")
+FIELD = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,62}")
+"""Names of metadata fields that every store can keep."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +113,7 @@ def checked_fields(fields: Mapping[str, Any], where: str) -> Metadata:
 
 def checked_name(name: str) -> str:
     """Return the name of a field, or refuse it."""
-    if not isinstance(name, str) or not _FIELD.fullmatch(name):
+    if not isinstance(name, str) or not FIELD.fullmatch(name):
         raise InputError(
             "Names of metadata fields must be a letter or _ and up to 62 letters, digits, _ and -. "
             f"Found {name!r:.40}. Rename it."
