@@ -104,10 +104,7 @@ class GatewaySettings:
             finite_number(self.ceiling, "ceiling", 1e-9, 1e12)
         if (self.tls_cert is None) != (self.tls_key is None):
             raise InputError("TLS needs both files: give --tls-cert and --tls-key.")
-        if self.protector is None and self.collections is None:
-            raise InputError("A gateway needs a protector or sealed collections. Found neither.")
-        if self.protector is None and self.upstream:
-            raise InputError("An upstream needs a protector, which says how long its vectors are. Found none.")
+        self._check_served()
         if bool(self.upstream) != bool(self.upstream_model):
             raise InputError("An upstream needs its model's name, and the other way round: give both.")
         if self.keys is None and not is_loopback(self.host):
@@ -115,6 +112,12 @@ class GatewaySettings:
                 f"Without keys the gateway listens on this machine alone. Found --host {self.host!r:.60}. "
                 "Make a key with: sfumato serve --new-key TENANT --keys FILE"
             )
+
+    def _check_served(self) -> None:
+        if self.protector is None and self.collections is None:
+            raise InputError("A gateway needs a protector or sealed collections. Found neither.")
+        if self.protector is None and self.upstream:
+            raise InputError("An upstream needs a protector, which knows its dimensions. Found none.")
 
     def to_environment(self) -> dict[str, str]:
         """The variables from which `from_environment` makes the same settings."""

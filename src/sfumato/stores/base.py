@@ -62,6 +62,7 @@ class Store(ABC):
     ) -> None:
         """Put rows in, in the place of those with the same ids."""
         names = checked_ids(ids)
+        self._is_there()
         array = self._checked(names, vectors)
         fields = checked_metadata(metadata, len(names))
         if names:
@@ -81,8 +82,9 @@ class Store(ABC):
         """Return the k nearest rows of each vector, the nearest first."""
         k = whole_number(k, "k", 1, MOST_HITS)
         allowed = checked_where(where)
+        there = self._is_there()
         array = checked_vectors(vectors, self.dim)
-        if self.dim is None or not len(array):
+        if not there or not len(array):
             return [[] for _ in array]
         with self._speaking():
             return self._search(array, k, allowed)
@@ -90,7 +92,7 @@ class Store(ABC):
     def get(self, ids: Iterable[str]) -> Rows:
         """Return the rows that are there, in the order of `ids`."""
         names = checked_ids(ids)
-        if self.dim is None or not names:
+        if not self._is_there() or not names:
             return self._rows([])
         with self._speaking():
             return self._get(names)
@@ -98,14 +100,14 @@ class Store(ABC):
     def delete(self, ids: Iterable[str]) -> None:
         """Take rows out; ids that are not there are passed over."""
         names = checked_ids(ids)
-        if self.dim is not None and names:
+        if self._is_there() and names:
             with self._speaking():
                 self._delete(names)
 
     def batches(self, size: int = 1024) -> Iterator[Rows]:
         """Yield every row, `size` at a time; change nothing in the store until it is through."""
         size = whole_number(size, "size", 1, 10**6)
-        if self.dim is not None:
+        if self._is_there():
             # The generator is driven here, so that only what the product raises is translated.
             found = self._batches(size)
             while True:
@@ -116,7 +118,7 @@ class Store(ABC):
                 yield rows
 
     def __len__(self) -> int:
-        if self.dim is None:
+        if not self._is_there():
             return 0
         with self._speaking():
             return self._count()
@@ -162,6 +164,16 @@ class Store(ABC):
 
     @abstractmethod
     def _count(self) -> int: ...
+
+    def _is_there(self) -> bool:
+        """Whether there is a collection by now: another client may have made it meanwhile."""
+        if self.dim is None:
+            with self._speaking():
+                self._look_again()
+        return self.dim is not None
+
+    def _look_again(self) -> None:  # noqa: B027
+        """Take over a collection that was not there before, where several clients may use one."""
 
     def _checked(self, ids: list[str], vectors: Any) -> Vectors:
         array = checked_vectors(vectors, self.dim)

@@ -1,4 +1,4 @@
-"""Reading what is asked of a sealed collection: every rule is checked here, and no message repeats what was sent."""
+"""Reading what is asked of a sealed collection, rule by rule; no message repeats what was sent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sealed collections that are served: one client each, opened when it is first asked for, one request at a time.
+"""Sealed collections that are served: one client each, opened when first asked for, one request at a time.
 
 Nothing is shared between tenants but encoders, which remember nothing. A store that fails is let go of, and
 opened again by the next request.
@@ -177,7 +177,9 @@ class ServedCollection:
             raise Problem(503, message, code="store_failed", headers={"Retry-After": "1"}) from None
         except ArtifactError as error:
             self._tell("collection damaged", error)
-            message = "Rows that this needs are missing in the store or do not open. The gateway's log says more."
+            message = (
+                "Rows that this needs are missing in the store or do not open. The gateway's log says more."
+            )
             raise Problem(503, message, code="collection_damaged") from None
         except (InputError, EndpointError):
             raise
@@ -244,7 +246,10 @@ def _key(allowed: AllowedCollection) -> SealingKey:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         made = SealingKey.open(allowed.key)
         tell(
-            "sealing key made: keep a copy of it", logging.WARNING, tenant=allowed.tenant, key=made.fingerprint
+            "sealing key made: keep a copy of it",
+            logging.WARNING,
+            tenant=allowed.tenant,
+            key=made.fingerprint,
         )
         return made
     return SealingKey.load(allowed.key)

@@ -116,7 +116,9 @@ def checked_text(text: Any, name: str, row: int, settings: GatewaySettings) -> N
 
 def _decoded(rows: list[list[int]], settings: GatewaySettings, tokens: Tokens | None) -> list[str]:
     if tokens is None:
-        raise wrong_value("input", "must be text: this gateway's encoder has no tokenizer to decode tokens with")
+        raise wrong_value(
+            "input", "must be text: this gateway's encoder has no tokenizer to decode tokens with"
+        )
     for row, each in enumerate(rows):
         if len(each) > settings.max_characters:
             raise wrong_value("input", f"row {row} must have at most {settings.max_characters} tokens")

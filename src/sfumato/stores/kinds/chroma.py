@@ -80,6 +80,11 @@ class Chroma(Store):
         else:
             self.metric = hnsw.get("space", "l2")
 
+    def _look_again(self) -> None:
+        self._collection = self._collection or self._existing()
+        if self._collection is not None:
+            self._take_over(None)
+
     def _made(self) -> Any:
         if self._collection is None:
             self._collection = self._client.create_collection(

@@ -83,6 +83,10 @@ class Qdrant(Store):
             raise ParameterError(f"{self.label} measures by {space}, which is not supported here.")
         self._agree(names_of[space], int(found.size), metric)  # type: ignore[arg-type]
 
+    def _look_again(self) -> None:
+        if self._remote and self._client.collection_exists(self.collection):
+            self._take_over(None)
+
     def _make(self, dim: int) -> None:
         models = self._models
         spaces = models.Distance
