@@ -56,10 +56,8 @@ class Tenants:
 
     def get(self, name: str) -> Tenant:
         """The tenant of this name, as the keys file describes it now."""
-        own = TenantSettings()
-        if self._ring is not None:
-            own = self._ring.file.tenants.get(name, own)
-        if own.protector is None and self._settings.protector is None:
+        own = self._own(name)
+        if not self.protects(name):
             message = "This gateway protects no vectors for this key: it serves sealed collections alone."
             raise Problem(404, message, code="no_protector")
         with self._lock:
@@ -71,6 +69,13 @@ class Tenants:
                     message = "The protector or the ledger behind this key cannot be opened."
                     raise Problem(503, message, code="tenant_unavailable") from None
             return self._made[name, own]
+
+    def protects(self, name: str) -> bool:
+        """Whether there is a protector for this tenant."""
+        return self._settings.protector is not None or self._own(name).protector is not None
+
+    def _own(self, name: str) -> TenantSettings:
+        return TenantSettings() if self._ring is None else self._ring.file.tenants.get(name, TenantSettings())
 
     def warm_up(self) -> None:
         """Load the gateway's own protector and its encoder before the first request."""
