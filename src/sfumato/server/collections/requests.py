@@ -22,11 +22,14 @@ _MOST_FIELDS, _MOST_VALUES = 64, 64
 _VALUES = "must hold texts without NUL, whole numbers of 64 bits, finite numbers, true and false"
 
 _TEXT = {"type": "string"}
+_QUERY = {"type": "string", "pattern": r"\S"}
+_NAMES = {"pattern": f"^{FIELD.pattern}$"}
 _IDS = {"type": "array", "items": {"type": "string", "minLength": 1, "maxLength": 512}, "minItems": 1}
 _SCALAR = {"type": ["string", "number", "boolean"]}
 _FIELDS = {
     "type": "object",
     "additionalProperties": {"type": ["string", "number", "boolean", "null"]},
+    "propertyNames": _NAMES,
     "maxProperties": _MOST_FIELDS,
 }
 DOCUMENTS: dict[str, Any] = {
@@ -60,14 +63,16 @@ DELETE: dict[str, Any] = {
 }
 SEARCH: dict[str, Any] = {
     "type": "object",
+    "oneOf": [{"required": ["query"]}, {"required": ["queries"]}],
     "additionalProperties": False,
     "properties": {
-        "query": {**_TEXT, "description": "A text to look for; or `queries`."},
-        "queries": {"type": "array", "items": _TEXT, "minItems": 1, "maxItems": MOST_QUERIES},
+        "query": {**_QUERY, "description": "A text to look for; or `queries`."},
+        "queries": {"type": "array", "items": _QUERY, "minItems": 1, "maxItems": MOST_QUERIES},
         "k": {"type": "integer", "minimum": 1, "maximum": MOST_HITS, "default": 10},
         "where": {
             "type": "object",
             "description": "Fields and the value each must have, or a list of values it may have.",
+            "propertyNames": _NAMES,
             "maxProperties": _MOST_FIELDS,
             "additionalProperties": {
                 "anyOf": [
