@@ -27,7 +27,7 @@ from sfumato.sealing.client.contents import SealedResult, SealedRow, refuse_larg
 from sfumato.sealing.client.opening import open_state
 from sfumato.sealing.client.searching import RowSearch
 from sfumato.sealing.client.session import SealedClient
-from sfumato.sealing.client.writing import OnRows
+from sfumato.sealing.client.writing import OnRows, record_ids
 from sfumato.sealing.crypto.keys import SealingKey
 from sfumato.sealing.crypto.packing import Precision
 from sfumato.sealing.erasure.shredding import ErasureRecord
@@ -239,6 +239,12 @@ class SealedStore:
                 (n for n, row in zip(numbers, rows, strict=True) if row is None), "Reading all"
             )
             yield [row for row in rows if row is not None]
+
+    def record_ids(self, ids: Iterable[str]) -> list[list[str]]:
+        """The ids of each row's records, its text last: which only the client can tell."""
+        names = checked_ids(ids)
+        members = self._client.state.find(names)
+        return [record_ids(self._client, [members[name]]) if name in members else [] for name in names]
 
     def __len__(self) -> int:
         return self._client.state.settings.rows
