@@ -58,6 +58,7 @@ def test_sealed_records_are_found_as_well_and_give_the_attack_nothing(demo):
     reader = next(row for row in audited["attacks"] if row["name"] == "tokens")
     # The same attack on the same cut: it works on plain vectors, and not on what the store holds here.
     assert reader["works"] and reader["control"] > 0.6 and found["guessed"] == reader["prior"]
+    assert found["unsealed"] > 0.2 > 5 * found["guessed"]
     assert found["between"][0] <= found["guessed"] and found["named"] < 0.3 * reader["control"]
     assert 1 / 300 < found["told_apart"] < 0.1
     assert "5. Sealed the same 300 records" in done.stdout

@@ -23,6 +23,7 @@ from sfumato.metrics.similarity import unit_rows
 from sfumato.sealing.client.contents import SealedRow, text_content
 from sfumato.sealing.crypto.envelope import OVERHEAD
 from sfumato.sealing.crypto.keys import SealingKey
+from sfumato.sealing.crypto.packing import pack
 from sfumato.sealing.records import Records
 from sfumato.sealing.store import SealedStore
 from sfumato.stores.kinds.memory import Memory
@@ -65,6 +66,8 @@ class SealedStory:
     """The interval of that."""
     attacked: int
     """How many terms that is a share of."""
+    unsealed: float
+    """What the same reader names from the same bytes before they were sealed: its control."""
     guessed: float
     """Share of terms that the best constant guess names."""
     told_apart: float
@@ -120,18 +123,20 @@ def seal_demo(
     ) as sealed:
         sealed.add(ids, texts)
         contents = _contents(sealed, ids)
+        packed = pack(encoder.embed(texts), sealed.settings.precision)
         return SealedStory(
             rows=len(sealed),
             records=len(sealed.store),
             sizes=len({len(each) for row in contents for each in row}),
             **_searched(sealed, texts, searches[:SEARCHES], encoder),
-            **_read(contents, texts, concept, encoder, seed),
+            **_read(contents, packed, texts, concept, encoder, seed),
             told_apart=_told_apart(ids, texts, [len(each[-1]) for each in contents]),
         )
 
 
 def _read(
     contents: list[list[bytes]],
+    packed: list[bytes],
     texts: Sequence[str],
     concept: Concept,
     encoder: RememberingEmbedder,
@@ -141,12 +146,17 @@ def _read(
     plan = AuditSettings().plan()
     every = range(len(texts))
     split = gather(texts, concept, plan, spans=None, embedder=encoder, clean=None, needed=every, seed=seed)
-    hits = read_held(split, _numbers([contents[row] for row in split.source]), plan, seed=seed)
+    bare = [[plain, *row[1:]] for plain, row in zip(packed, contents, strict=True)]
+    hits, control = (
+        read_held(split, _numbers([rows[row] for row in split.source]), plan, seed=seed)
+        for rows in (contents, bare)
+    )
     named = share("named", round(hits.found.sum()), round(hits.total.sum()))
     return {
         "named": named.value,
         "between": (named.low, named.high),
         "attacked": named.count,
+        "unsealed": control.rate,
         "guessed": split.prior().rate,
     }
 
@@ -190,7 +200,7 @@ def _numbers(rows: list[list[bytes]]) -> Vectors:
     He is told which records are one row's, which no thief is.
     """
     width = min(len(row[0]) for row in rows)
-    octets = np.array([np.frombuffer(row[0][:width], np.uint8) for row in rows], np.float64)
+    octets = np.array([np.frombuffer(row[0][:width], np.int8) for row in rows], np.float64)
     sizes = np.array([[np.log2(len(row[-1])), len(row)] for row in rows])
     table = np.column_stack([octets, sizes])
     spread = table.std(axis=0)

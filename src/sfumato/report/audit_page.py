@@ -219,7 +219,7 @@ def _settings(settings: dict[str, Any]) -> list[tuple[str, str]]:
 def _sealed(found: Mapping[str, Any]) -> dict[str, Any]:
     """The figures of a sealed collection, as they are shown."""
     low, high = (percent(each) for each in found["between"])
-    shown = {name: _unbroken(percent(found[name])) for name in ("recall", "kept", "named", "told_apart")}
+    shown = {name: _unbroken(percent(found[name])) for name in ("recall", "kept", "named", "unsealed")}
     return {
         **found,
         **shown,
