@@ -45,7 +45,8 @@ class Records:
     @contextmanager
     def watching(self) -> Iterator[list[AskedRecords]]:
         """What the store is asked for until the block ends; for one who is alone with the records."""
-        self._watched = seen = []
+        seen: list[AskedRecords] = []
+        self._watched = seen
         try:
             yield seen
         finally:

@@ -194,8 +194,8 @@ class ServedCollection:
         return Problem(503, message, code="collection_unavailable", headers=retry)
 
     def _tell(self, event: str, error: SfumatoError) -> None:
-        where = {"tenant": self.allowed.tenant, "collection": self.allowed.name}
-        tell(event, logging.ERROR, reason=str(error), **where)
+        own = self.allowed
+        tell(event, logging.ERROR, reason=str(error), tenant=own.tenant, collection=own.name)
 
 
 class ServedCollections:
