@@ -105,11 +105,12 @@ def command(
     settings = GatewaySettings(
         protector=protector, collections=collections, host=host, port=port, upstream=upstream,
         upstream_model=upstream_model, upstream_key_variable=upstream_key_variable,
-        allow_remote=",".join(allow_remote or []), same_encoder=same_encoder, keys=keys, keys_grace=keys_grace,
-        state=_state(state), ceiling=ceiling, counting=counting, tls_cert=tls_cert, tls_key=tls_key,
-        workers=workers, threads=threads, max_waiting=max_waiting, max_connections=max_connections,
-        max_batch=max_batch, max_bytes=max_bytes, max_inflight=max_inflight, max_characters=max_characters,
-        timeout=timeout, read_timeout=read_timeout, console=page,
+        allow_remote=",".join(allow_remote or []), same_encoder=same_encoder, keys=keys,
+        keys_grace=keys_grace, state=_state(state), ceiling=ceiling, counting=counting, tls_cert=tls_cert,
+        tls_key=tls_key, workers=workers, threads=threads, max_waiting=max_waiting,
+        max_connections=max_connections, max_batch=max_batch, max_bytes=max_bytes,
+        max_inflight=max_inflight, max_characters=max_characters, timeout=timeout,
+        read_timeout=read_timeout, console=page,
     )  # fmt: skip
     _check(settings)
     _serve(settings)

@@ -66,8 +66,8 @@ class PgVector(Store):
         elif not create:
             raise self._absent()
 
-    def _look_again(self) -> None:
-        self._take_over(None, create=True)
+    def _look(self) -> None:
+        self._take_over(self._asked, create=True)
 
     def _run(self, text: str, values: Any = (), **names: Any) -> Any:
         return self._connection.execute(self._compose(text, **names), values)

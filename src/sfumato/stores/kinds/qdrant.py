@@ -61,10 +61,13 @@ class Qdrant(Store):
         self._client: Any = None
         with self._opening():
             self._client = _client(path, address)
-            if self._client.collection_exists(collection):
-                self._take_over(metric)
-            elif not create:
+            self._look()
+            if self.dim is None and not create:
                 raise self._absent()
+
+    def _look(self) -> None:
+        if self._client.collection_exists(self.collection):
+            self._take_over(self._asked)
 
     @property
     def _models(self) -> Any:
@@ -82,10 +85,6 @@ class Qdrant(Store):
         if space not in names_of:
             raise ParameterError(f"{self.label} measures by {space}, which is not supported here.")
         self._agree(names_of[space], int(found.size), metric)  # type: ignore[arg-type]
-
-    def _look_again(self) -> None:
-        if self._remote and self._client.collection_exists(self.collection):
-            self._take_over(None)
 
     def _make(self, dim: int) -> None:
         models = self._models
