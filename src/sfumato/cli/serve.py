@@ -86,9 +86,7 @@ def command(
     page: PageOption = True,
 ) -> None:
     """Serve protected embeddings at /v1/embeddings, and sealed collections at /v1/collections."""
-    for package in _NEEDED:
-        if find_spec(package) is None:
-            raise MissingPackageError(package, "serve", "for the gateway")
+    _require_packages()
     if new_key is not None:
         _make_key(new_key, keys, protector, ceiling, allow_remote)
         return
@@ -114,6 +112,12 @@ def command(
     )  # fmt: skip
     _check(settings)
     _serve(settings)
+
+
+def _require_packages() -> None:
+    for package in _NEEDED:
+        if find_spec(package) is None:
+            raise MissingPackageError(package, "serve", "for the gateway")
 
 
 def _make_key(
