@@ -24,6 +24,7 @@ from sfumato.sealing.client.contents import SealedRow, text_content
 from sfumato.sealing.crypto.envelope import OVERHEAD
 from sfumato.sealing.crypto.keys import SealingKey
 from sfumato.sealing.crypto.packing import pack
+from sfumato.sealing.following import records_of
 from sfumato.sealing.records import Records
 from sfumato.sealing.store import SealedStore
 from sfumato.stores.kinds.memory import Memory
@@ -189,7 +190,7 @@ def _ndcg(ranked: list[list[int]]) -> float:
 
 def _contents(sealed: SealedStore, ids: Sequence[str]) -> list[list[bytes]]:
     """What the store holds of each row, which only the client could tell: postings first, the text last."""
-    places = sealed.record_ids(ids)
+    places = records_of(sealed, ids)
     found = Records(sealed.store).get(each for row in places for each in row)
     return [[found[each] for each in row] for row in places]
 

@@ -10,8 +10,6 @@ import base64
 import binascii
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -27,30 +25,11 @@ _LARGEST_BATCH = 8 << 20
 """Bytes that are handed to a product at once, where one record is not larger by itself."""
 
 
-@dataclass(frozen=True, slots=True)
-class AskedRecords:
-    """One request to the store, as its operator sees it: ids, and the sealed contents that went out."""
-
-    ids: list[str]
-    found: dict[str, bytes]
-
-
 class Records:
     """Records of bytes in a store, each under an id that was never used for anything else."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self._watched: list[AskedRecords] | None = None
-
-    @contextmanager
-    def watching(self) -> Iterator[list[AskedRecords]]:
-        """What the store is asked for until the block ends; for one who is alone with the records."""
-        seen: list[AskedRecords] = []
-        self._watched = seen
-        try:
-            yield seen
-        finally:
-            self._watched = None
 
     def put(self, ids: Sequence[str], contents: Sequence[bytes]) -> None:
         """Write records in the order they are given; on disk once `settle` has returned."""
@@ -65,8 +44,6 @@ class Records:
         for start in range(0, len(names), _AT_ONCE):
             rows = self.store.get(names[start : start + _AT_ONCE])
             found |= _contents(rows.ids, rows.metadata)
-        if self._watched is not None:
-            self._watched.append(AskedRecords(names, dict(found)))
         return found
 
     def delete(self, ids: Iterable[str]) -> None:

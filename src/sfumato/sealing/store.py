@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, get_args, overload
@@ -27,11 +26,11 @@ from sfumato.sealing.client.contents import SealedResult, SealedRow, refuse_larg
 from sfumato.sealing.client.opening import open_state
 from sfumato.sealing.client.searching import RowSearch
 from sfumato.sealing.client.session import SealedClient
-from sfumato.sealing.client.writing import OnRows, record_ids
+from sfumato.sealing.client.writing import OnRows
 from sfumato.sealing.crypto.keys import SealingKey
 from sfumato.sealing.crypto.packing import Precision
 from sfumato.sealing.erasure.shredding import ErasureRecord
-from sfumato.sealing.records import AskedRecords, Records
+from sfumato.sealing.records import Records
 from sfumato.sealing.state import SealedSettings
 from sfumato.stores.base import Store
 from sfumato.stores.rows import Where, checked_ids, checked_metadata, checked_vectors, checked_where
@@ -240,12 +239,6 @@ class SealedStore:
             )
             yield [row for row in rows if row is not None]
 
-    def record_ids(self, ids: Iterable[str]) -> list[list[str]]:
-        """The ids of each row's records, its text last: which only the client can tell."""
-        names = checked_ids(ids)
-        members = self._client.state.find(names)
-        return [record_ids(self._client, [members[name]]) if name in members else [] for name in names]
-
     def __len__(self) -> int:
         return self._client.state.settings.rows
 
@@ -265,12 +258,6 @@ class SealedStore:
     def waiting(self) -> int:
         """Records that are still to be sent to the store."""
         return len(self._client.outbox)
-
-    @contextmanager
-    def watching(self) -> Iterator[list[AskedRecords]]:
-        """What the store is asked for until the block ends, as whoever runs it sees it; in one thread."""
-        with self._client.records.watching() as seen:
-            yield seen
 
     def backup(self, folder: PathLike) -> None:
         """Copy the state into a new folder, once all is sent; with the root that an erasure destroys."""

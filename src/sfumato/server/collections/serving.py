@@ -13,6 +13,7 @@ import os
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,7 @@ from sfumato.sealing.client.database import is_begun
 from sfumato.sealing.crypto.keys import SealingKey
 from sfumato.sealing.store import SealedStore
 from sfumato.server.collections.allowed import AllowedCollection, names_of, read_allowed
+from sfumato.server.collections.watching import WatchedStore
 from sfumato.server.http.logs import tell
 from sfumato.server.http.problems import Problem
 from sfumato.server.settings import GatewaySettings
@@ -32,6 +34,7 @@ from sfumato.server.tenancy.encoders import Encoders
 from sfumato.server.tenancy.tenants import UPSTREAM, Tenants
 from sfumato.server.turns.merging import MergingEmbedder
 from sfumato.server.turns.work import Work
+from sfumato.stores.base import Store
 from sfumato.stores.opening import open_store
 
 DEFAULT = "minilm"
@@ -64,6 +67,8 @@ class ServedCollection:
         self._store: SealedStore | None = None
         self._embedder: TurnEmbedder | None = None
         self._place = -1
+        self.window: WatchedStore | None = None
+        """Through which requests to the store can be watched, while it is open."""
 
     @contextlib.contextmanager
     def using(self, work: Work) -> Iterator[SealedStore]:
@@ -121,9 +126,10 @@ class ServedCollection:
         key = _key(allowed)
         allowed.state.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         records = open_store(allowed.store)
+        self.window = WatchedStore(records)
         try:
             return SealedStore(
-                records,
+                cast(Store, self.window),
                 key=key,
                 folder=allowed.state,
                 embedder=embedder,

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from itertools import islice
 from typing import Any
 
 from fastapi import Request, Response
 
-from sfumato.sealing.records import AskedRecords, Records
 from sfumato.sealing.store import SealedStore
 from sfumato.server.app import Gateway
 from sfumato.server.collections.answers import described, told
-from sfumato.server.collections.requests import SealedSearch
 from sfumato.server.collections.routes import run
 from sfumato.server.collections.serving import ServedCollection
+from sfumato.server.collections.watching import StoreRequest, content_of
 from sfumato.server.console.preview import LONGEST
 from sfumato.server.http.problems import Problem
 from sfumato.server.http.requests import read_object
@@ -54,10 +54,8 @@ def add_sealed_view(app: Any, gateway: Gateway) -> None:
 
         def work(collection: ServedCollection, work: Work, *_: Any) -> dict[str, Any]:
             (vector,) = collection.embed([query], work)
-            asked = SealedSearch([query], HITS, {})
-            with collection.using(work) as store:
-                with store.watching() as seen:
-                    found = store.search(vectors=vector[None], k=asked.k)
+            with collection.using(work) as store, _watching(collection) as seen:
+                found = store.search(vectors=vector[None], k=HITS)
                 moment = store.settings
                 if collection not in counted or counted[collection][0] != moment:
                     counted[collection] = (moment, _stolen(store))
@@ -80,10 +78,15 @@ def _read(body: bytes | bytearray) -> tuple[str, str]:
     return name, query
 
 
-def _request(asked: AskedRecords) -> dict[str, Any]:
+def _watching(collection: ServedCollection) -> AbstractContextManager[list[StoreRequest]]:
+    window = collection.window
+    return nullcontext([]) if window is None else window.watching()
+
+
+def _request(asked: StoreRequest) -> dict[str, Any]:
     """One request as the store has it: ids, and of each record its size and how it begins."""
-    records = [_record(name, asked.found.get(name)) for name in asked.ids[:SHOWN]]
-    whole = sum(len(each) for each in asked.found.values())
+    records = [_record(name, asked.contents.get(name)) for name in asked.ids[:SHOWN]]
+    whole = sum(len(each) for each in asked.contents.values())
     return {"records": len(asked.ids), "bytes": whole, "shown": records}
 
 
@@ -108,5 +111,6 @@ def _stolen(store: SealedStore) -> dict[str, Any]:
 
 
 def _sizes(store: SealedStore) -> Iterator[int]:
-    for _, content in islice(Records(store.store).scan(), MOST_LOOKED_AT):
-        yield len(content)
+    every = (fields for rows in store.store.batches(500) for fields in rows.metadata)
+    for fields in islice(every, MOST_LOOKED_AT):
+        yield len(content_of(fields))
