@@ -99,6 +99,19 @@ def test_the_right_side_is_what_the_store_holds(page, running, folder):
     assert shown == [first["id"], str(first["bytes"]), first["begins"]]
 
 
+def test_what_is_asked_for_here_is_bounded(running):
+    for body, status in (
+        ({"collection": "notes", "query": "x" * 40_000}, 413),
+        ({"collection": "notes", "query": "x" * 2001}, 400),
+        ({"collection": "notes", "query": " "}, 400),
+        ({"collection": "notes", "query": "\ud800"}, 400),
+        ({"collection": 7, "query": "x"}, 400),
+        ({"collection": "../notes", "query": "x"}, 404),
+        ({"query": "x"}, 400),
+    ):
+        assert running.ask("POST", "/console/sealed", body)[0] == status, body
+
+
 def test_an_empty_collection_and_trouble_are_said(page, running):
     opened(page, running)
     page.select_option("#collection", "empty")

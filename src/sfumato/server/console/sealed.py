@@ -27,6 +27,8 @@ MOST_LOOKED_AT = 20_000
 SHOWN = 64
 """Records of a request that are shown, at most; how many there are is said."""
 _BEGINNING = 12
+_LARGEST = 16 * LONGEST
+"""Bytes of a body: a character takes at most twelve."""
 _CLASSES = 12
 _ASKED = {
     "type": "object",
@@ -66,6 +68,8 @@ def add_sealed_view(app: Any, gateway: Gateway) -> None:
 
 
 def _read(body: bytes | bytearray) -> tuple[str, str]:
+    if len(body) > _LARGEST:  # before it is parsed, since that is done where all requests come in
+        raise Problem(413, f"A search here must stay under {_LARGEST} bytes.", code="too_large")
     found = read_object(body)
     name, query = found.get("collection"), found.get("query")
     if not isinstance(name, str):
