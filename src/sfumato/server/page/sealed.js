@@ -87,7 +87,7 @@ function showFound(found) {
   by("found").replaceChildren(...result.hits.map(sealedHit));
   const asked = found.requests.reduce((sum, each) => sum + each.records, 0);
   by("store-sees").textContent = found.requests.length
-    ? `${number(asked)} ids and sealed bytes. First the records of a fixed number of cells, then texts: your hits among others ` +
+    ? `${number(asked)} ids and sealed bytes. First sealed candidates, always by the same rule, then texts: your hits among others ` +
       "drawn at random. Nothing here says which are which."
     : "It was not asked for anything.";
   by("requests").replaceChildren(...found.requests.flatMap(requestTable));
