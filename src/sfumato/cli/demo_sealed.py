@@ -118,8 +118,8 @@ def seal_demo(
     """
     ids = [str(row) for row in range(len(texts))]
     key = SealingKey.create(place / "key")
-    # Short records are filed whole: embedding their sentences would take longer than all the rest. What is kept
-    # is measured with records as searches; those of the demo use other words, so more is asked for.
+    # Short records are filed whole: embedding their sentences would take longer than all the rest. What is
+    # kept is measured with records as searches; the demo's use other words, so more is asked for.
     with SealedStore(
         Memory(place / "store"),
         key=key,
