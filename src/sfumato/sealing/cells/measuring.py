@@ -28,7 +28,7 @@ MOST_PROBES = 256
 QUERIES = 1000
 """Queries that are measured with, where none are given."""
 
-_DEPTH = 10
+DEPTH = 10
 """Judged rows are followed down to so many times k: they move up where others are missed."""
 _Z = 1.96
 
@@ -163,19 +163,19 @@ def fewest(
     stored, asked = unit(vectors), unit(queries, dim=codebook.dim)
     _check(stored, places, asked, own=own, relevant=relevant, apart=apart)
     most_probes = min(whole_number(most_probes, "most_probes", 1, 1 << 20), max(codebook.cells))
-    ranked = exact(asked, stored, k * (1 if relevant is None else _DEPTH), own)
-    gains, ideal = _gains(ranked, relevant, k, kind)
+    ranked = exact(asked, stored, k * (1 if relevant is None else DEPTH), own)
+    gains, ideal = gains_of(ranked, relevant, k, kind)
     routed = codebook.route(asked, most_probes)
     found_at, fetched = reached(ranked, places, routed, codebook.cells)
     set_apart(found_at, gains > 0, routed, apart or [])
-    steps = _steps(most_probes)
-    values = np.stack([_answered(gains, found_at <= probes, k, kind) for probes in steps], axis=1)
-    clean = _answered(gains, np.ones_like(found_at, np.bool_), k, kind)
+    steps = probe_steps(most_probes)
+    values = np.stack([answered(gains, found_at <= probes, k, kind) for probes in steps], axis=1)
+    clean = answered(gains, np.ones_like(found_at, np.bool_), k, kind)
     used = ideal > 0
     if not clean[used].any():
         raise InputError("Exact search must find something for a query. Found nothing for any.")
     values, clean = values[used] / ideal[used, None], clean[used] / ideal[used]
-    lows = _lows(values, clean)
+    lows = lower_ends(values, clean)
     curve = tuple(
         Probed(
             probes,
@@ -205,7 +205,7 @@ def _check(stored: Vectors, places: Sequence[Any], asked: Vectors, **each: Any) 
         )
 
 
-def _gains(ranked: Rows, relevant: Judgements | None, k: int, kind: str) -> tuple[Floats, Floats]:
+def gains_of(ranked: Rows, relevant: Judgements | None, k: int, kind: str) -> tuple[Floats, Floats]:
     """`[q, r]` what each ranked row is worth, and `[q]` what a perfect answer is."""
     discounts = 1 / np.log2(np.arange(2, k + 2))
     if relevant is None:
@@ -222,7 +222,7 @@ def _gains(ranked: Rows, relevant: Judgements | None, k: int, kind: str) -> tupl
     return gains, np.array([float(np.dot(each, discounts[: len(each)])) for each in best])
 
 
-def _answered(gains: Floats, present: NDArray[np.bool_], k: int, kind: str) -> Floats:
+def answered(gains: Floats, present: NDArray[np.bool_], k: int, kind: str) -> Floats:
     """`[q]` what the first k of those that are present are worth."""
     rank = np.cumsum(present, axis=1)
     shown = present & (rank <= k)
@@ -230,7 +230,7 @@ def _answered(gains: Floats, present: NDArray[np.bool_], k: int, kind: str) -> F
     return np.asarray(np.where(shown, worth, 0.0).sum(axis=1), np.float64)
 
 
-def _lows(values: Floats, clean: Floats) -> list[float]:
+def lower_ends(values: Floats, clean: Floats) -> list[float]:
     """Lower ends by a bootstrap over queries, never above what so many perfect answers would show."""
     sums = resampled_sums(np.column_stack([values, clean]), Resampling())
     most = len(values) / (len(values) + _Z * _Z)
@@ -239,7 +239,7 @@ def _lows(values: Floats, clean: Floats) -> list[float]:
     return [0.0 if end is None else min(end[0], most) for end in ends]
 
 
-def _steps(most: int) -> list[int]:
+def probe_steps(most: int) -> list[int]:
     """All small numbers of probes, then steps of about a tenth, up to `most`."""
     out = [1]
     while out[-1] < most:
