@@ -14,7 +14,6 @@ from sfumato.sealing.cells.codebook import Codebook, unit
 from sfumato.sealing.cells.filing import Filed
 from sfumato.sealing.cells.measuring import DEPTH, answered, gains_of, lower_ends, probe_steps
 from sfumato.sealing.cells.reaching import exact, reached
-from sfumato.sealing.client.cells import MOST_LEARNED
 from sfumato.sealing.client.searching import TEXTS_A_ROUND
 from sfumato.sealing.crypto.envelope import OVERHEAD
 from sfumato.sealing.crypto.packing import packed_size
@@ -54,7 +53,7 @@ class SearchCurve:
     filing: str
     """By which vectors rows are filed: their own, or their sentences' too."""
     learning: str
-    """`product` as it stands, or `every row` where each row was learned from and compared with all cells."""
+    """`product` as it stands, or `all cells` where each row was compared with all of them."""
     tables: int
     cells: int
     postings_a_row: float
@@ -107,6 +106,7 @@ def measured_curves(
     filing: str,
     device: str | None = None,
     tables: Sequence[int] = TABLES,
+    step: int = 1,
     seed: int = 0,
 ) -> list[SearchCurve]:
     """A curve for each number of tables.
@@ -117,13 +117,13 @@ def measured_curves(
         asked: `[q, d]` of the queries.
         filed: what rows are filed by.
         filing: how that is called.
-        device: None for the product's own code; else every row is learned from, and compared with all cells.
+        device: None for the product's own code; else rows are compared with all cells there.
         tables: how many there are to be; the first ones of the most.
+        step: the product learns on every vector, or on one in so many.
         seed: draws the first centroids.
     """
     start, rng = monotonic(), generator(seed)
     if device is None:
-        step = -(-len(filed.vectors) // MOST_LEARNED)
         codebook = Codebook.learn(filed.vectors[::step], tables=max(tables), rng=rng)
         places = filed.places(codebook)
     else:
@@ -135,7 +135,7 @@ def measured_curves(
     ranked = exact(queries, stored, HITS * DEPTH)
     hits = sizes[ranked[:, :HITS]].sum(axis=1).mean()
     fixed = float(hits + (TEXTS_A_ROUND - HITS) * sizes.mean()) + travelling(OVERHEAD + size_class(8))
-    learning = "product" if device is None else "every row"
+    learning = "all cells" if device is not None else "product" if step == 1 else f"1 row in {step}"
     made = []
     for count in tables:
         part = Codebook(codebook.centroids[:count])

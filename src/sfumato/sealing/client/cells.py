@@ -23,8 +23,8 @@ from sfumato.types import Vectors
 
 FEW_ROWS = 64
 """So few rows, or fewer, share one cell: a query looks at all of them."""
-MOST_LEARNED = 400_000
-"""Vectors that cells are learned on, at most."""
+MOST_LEARNED = 2_000_000
+"""Vectors that cells are learned on, at most: rows that cells were not learned on are found far worse."""
 DOING = "Learning cells anew"
 _AT_ONCE = 1024
 
