@@ -234,12 +234,21 @@ def _goals(found: list[SearchCurve]) -> list[Finding]:
         )
         claim = f"share of nDCG@10 kept at 0.25 MB a query, learned: {learning}"
         made.append(Finding(f"search, {rows:,} rows", claim, f"{share:.1%}", said, point.ndcg >= share))
-    for case in SMALL:
-        here = [(each, point) for each in found if each.case == case and (point := each.fewest(SMALL_GOAL))]
-        if here:
-            curve, point = min(here, key=lambda each: each[1].postings)
-            how = f"{curve.tables} tables, filed under {curve.filing}"
-            said = f"{point.postings:.0f} keep {point.ndcg:.2%}; {how}"
-            claim, most = f"postings a query for {SMALL_GOAL:.0%} of nDCG@10", f"at most {MOST_POSTINGS}"
-            made.append(Finding(f"search, {case}", claim, most, said, point.postings <= MOST_POSTINGS))
+    fewest: dict[str, tuple[SearchCurve, float]] = {}
+    for curve in found:
+        point = curve.fewest(SMALL_GOAL)
+        if curve.case in SMALL and point and point.postings < fewest.get(curve.case, (curve, np.inf))[1]:
+            fewest[curve.case] = (curve, point.postings)
+    if fewest:
+        said = "; ".join(
+            f"{case} {count:.0f} ({curve.tables} tables, {curve.filing})"
+            for case, (curve, count) in fewest.items()
+        )
+        claim, met = (
+            f"postings a query for {SMALL_GOAL:.0%} of nDCG@10",
+            max(each[1] for each in fewest.values()),
+        )
+        made.append(
+            Finding("search, small sets", claim, f"at most {MOST_POSTINGS}", said, met <= MOST_POSTINGS)
+        )
     return made
