@@ -36,7 +36,7 @@ def followed(first: StoreView, second: StoreView) -> Floats:
     return out
 
 
-def _described(view: StoreView, at: Rows) -> tuple[np.ndarray, Floats, Floats]:  # type: ignore[type-arg]
+def _described(view: StoreView, at: Rows) -> tuple[np.ndarray, Floats, Floats]:
     """Bytes of id and content, size and place of records."""
     heads = np.concatenate([view.id_bytes(), view.bytes_at(1, 1 + _BYTES)], axis=1)[at]
     return heads, np.log(view.sizes()[at]), np.argsort(np.argsort(at)) / max(1, len(at))

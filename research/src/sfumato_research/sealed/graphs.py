@@ -162,20 +162,22 @@ def _regressed(known: Vectors, values: Vectors, asked: Vectors) -> Floats:
     return np.asarray(asked @ np.linalg.solve(gram, known.T @ values))
 
 
-def voted(scores: Floats, sources: Rows) -> Rows:
+def voted(scores: Floats | Vectors, sources: Rows) -> Rows:
     """`[m]` the source that most of the nearest rows have."""
     near = np.argpartition(-scores, NEAR, axis=1)[:, :NEAR]
     votes = np.zeros((len(scores), int(sources.max()) + 1))
     for column in near.T:
         votes[np.arange(len(scores)), sources[column]] += 1
-    return votes.argmax(axis=1)
+    return np.asarray(votes.argmax(axis=1))
 
 
 def _ranks(scores: Floats) -> Floats:
     """`[m]` share of the candidates that are nearer than the true one, ties counted half."""
     true = np.take_along_axis(scores, np.arange(len(scores))[:, None], axis=1)
-    return ((scores > true).sum(axis=1) + 0.5 * ((scores == true).sum(axis=1) - 1)) / scores.shape[1]
+    return np.asarray(
+        ((scores > true).sum(axis=1) + 0.5 * ((scores == true).sum(axis=1) - 1)) / scores.shape[1]
+    )
 
 
 def _unit(array: Any) -> NDArray[Any]:
-    return array / np.maximum(np.linalg.norm(array, axis=1, keepdims=True), 1e-12)
+    return np.asarray(array / np.maximum(np.linalg.norm(array, axis=1, keepdims=True), 1e-12))

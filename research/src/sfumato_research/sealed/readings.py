@@ -111,7 +111,7 @@ def graph_text(view: StoreView, shared: Attacked) -> Floats:
 
 
 def _named(sources: Rows, shared: Attacked) -> Floats:
-    return (sources == shared.corpus.sources).astype(np.float64)
+    return np.asarray((sources == shared.corpus.sources).astype(np.float64))
 
 
 def tags_source(shared: Attacked) -> Floats:
@@ -137,20 +137,20 @@ def cell_sizes(view: StoreView, shared: Attacked) -> Floats:
     matched = np.empty(shared.cells, np.intp)
     matched[np.argsort(-sizes, kind="stable")] = theirs[: shared.cells]
     named = _cell_sources(shared, own)[matched[groups[view.text_places]]]
-    return (named == shared.corpus.sources).astype(np.float64)
+    return np.asarray((named == shared.corpus.sources).astype(np.float64))
 
 
 def known_cells(shared: Attacked) -> Floats:
     """Rows filed by a codebook that the attacker has: the most frequent public source of each cell."""
     named = _cell_sources(shared, shared.codebook.assign(shared.public_vectors)[:, 0])
     cells = shared.codebook.assign(shared.vectors)[:, 0]
-    return (named[cells] == shared.corpus.sources).astype(np.float64)
+    return np.asarray((named[cells] == shared.corpus.sources).astype(np.float64))
 
 
 def _cell_sources(shared: Attacked, own: Rows) -> Rows:
     counts = np.zeros((shared.cells, len(shared.public.names)))
     np.add.at(counts, (own, shared.public.sources), 1)
-    return counts.argmax(axis=1)
+    return np.asarray(counts.argmax(axis=1))
 
 
 # Order
@@ -175,7 +175,7 @@ def _by_place(places: Rows, shared: Attacked) -> Floats:
     votes = np.zeros((len(asked), len(shared.corpus.names)))
     for column in near.T:
         votes[np.arange(len(asked)), shared.corpus.sources[whose[column]]] += 1
-    return (votes.argmax(axis=1) == shared.corpus.sources[asked]).astype(np.float64)
+    return np.asarray((votes.argmax(axis=1) == shared.corpus.sources[asked]).astype(np.float64))
 
 
 def order_time(view: StoreView, shared: Attacked) -> Floats:
@@ -247,7 +247,7 @@ def _pair_control(pairs: Callable[[Attacked], Rows]) -> Callable[[Attacked], Flo
         rows = unit(shared.vectors)
 
         def alike(chosen: Rows) -> Floats:
-            return np.vecdot(rows[chosen[:, 0]], rows[chosen[:, 1]])
+            return np.asarray(np.vecdot(rows[chosen[:, 0]], rows[chosen[:, 1]]))
 
         return _placements(alike(pairs(shared)), alike(shared.strangers(5000)))
 
@@ -292,7 +292,7 @@ def _label_control(labels: Callable[[Attacked], Rows]) -> Callable[[Attacked], F
     return attack
 
 
-def _classified(features: Floats, labels: Rows, shared: Attacked) -> Floats:
+def _classified(features: Floats | Vectors, labels: Rows, shared: Attacked) -> Floats:
     used = labels >= 0
     model = trained(features[used & shared.known], labels[used & shared.known])
     asked = used & ~shared.known
