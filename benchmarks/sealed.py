@@ -117,7 +117,8 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--dim", type=int, default=384)
     parser.add_argument("--tables", type=int, default=1)
-    parser.add_argument("--probes", default="auto", help="cells a query asks for; auto keeps recall@10=0.99")
+    parser.add_argument("--probes", default="auto", help="cells a query asks for; auto keeps --keep")
+    parser.add_argument("--keep", default="recall@10=0.99")
     parser.add_argument("--rounds", type=int, default=100)
     parser.add_argument("-o", "--output", help="where the figures go as JSON")
     wanted = parser.parse_args()
@@ -125,7 +126,11 @@ def main() -> None:
     probes = int(wanted.probes) if wanted.probes.isdigit() else "auto"
     made = []
     for address in wanted.stores:
-        made.append(measure(address, texts, vectors, wanted.rounds, tables=wanted.tables, probes=probes))
+        made.append(
+            measure(
+                address, texts, vectors, wanted.rounds, tables=wanted.tables, probes=probes, keep=wanted.keep
+            )
+        )
         print(json.dumps(made[-1], indent=1), flush=True)
     if wanted.output:
         Path(wanted.output).write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
