@@ -18,6 +18,7 @@ from sfumato_research.sealed.corpus import two_corpora
 from sfumato_research.sealed.files import (
     KINDS,
     StoreFiles,
+    page_judge,
     plain_files,
     sealed_files,
     simulated_files,
@@ -30,6 +31,8 @@ from sfumato_research.studies.base import Cell, Entry, Finding, Setting, StudyOu
 
 DRAWS = 6
 """Stores, each with a key and cells of its own, and simulators."""
+PAGE_DRAWS = 3
+"""Stores whose pages are asked about."""
 COLUMNS = ("attack", "figure", "store", "simulator", "difference", "holds 0", "control", "where it works")
 NOTE = (
     "Store: what the product wrote, the mean of six keys. Simulator: records made from sizes alone, "
@@ -70,7 +73,7 @@ def drawn_difference(stores: Floats, simulators: Floats) -> tuple[float, float]:
     from scipy.stats import t
 
     apart = stores.mean(axis=0) - simulators.mean(axis=0)
-    spread = float(apart.var(ddof=1) / len(apart))
+    spread = float(apart.var(ddof=1) / len(apart)) if len(apart) > 1 else 0.0
     freedom = len(stores) + len(simulators) - 2
     if freedom:
         spread += sum(float(each.mean(axis=1).var(ddof=1)) / len(each) for each in (stores, simulators))
@@ -187,38 +190,60 @@ def files_outcome(setting: Setting, embedder: Embedder) -> StudyOutcome:
         setting.on_step(kind)
         with tempfile.TemporaryDirectory() as place:
             made = _files(kind, Path(place), shared, count, embedder)
-        pages = [[each.pages() for each in several] for several in made]
-        one = told_apart((pages[0][0], pages[1][0]), pages[0][1], pages[1][1])
-        two = told_apart((pages[0][0], pages[1][0]), pages[1][2], pages[1][1])
-        three = told_apart((pages[2][0], pages[1][0]), pages[2][1], pages[1][1])
-        rows.append(apart(f"{kind}: pages", "told from the simulator's, AUC", one, two, three, "plain store"))
+        rows.append(_pages(kind, made))
         zipped = [several[1].compressed() for several in made]
         rows.append(apart(f"{kind}: zlib", "size left", zipped[0], zipped[1], zipped[2], "plain store"))
         words = [several[1].words_found(texts[count // 2 :]) for several in made]
         what = "rows with a long word there"
         rows.append(apart(f"{kind}: words", what, words[0], words[1], words[2], "plain store"))
     note = (
-        f"{count:,} rows, every file of the folder: database, log and index. Pages of 4 kB by how "
-        "often bytes occur; the classifier is trained on one store and one simulator and asked about "
-        "others. zlib: pieces of 64 kB; the control differs where it is lower. Intervals by drawing "
-        "pages of both anew."
+        f"{count:,} rows, every file of the folder: database, log and index. Pages of 4 kB by how often "
+        "bytes occur: the classifier is trained on one store and one simulator and asked about three others "
+        "of each beside a simulator's; interval over draws. zlib: pieces of 64 kB, one store of each. A "
+        "control that does not differ (LanceDB packs its texts) says nothing."
     )
     return StudyOutcome([StudyTable("Files as bytes", COLUMNS, rows, note)], (), [verdict("files", rows)])
+
+
+def _pages(kind: str, made: tuple[list[StoreFiles], list[StoreFiles], list[StoreFiles]]) -> list[Entry]:
+    """Whether pages of sealed stores can be told from simulated ones, better than simulated ones can."""
+    stores, simulators, plains = ([each.pages() for each in several] for several in made)
+    judge, count = page_judge(stores[0], simulators[0]), len(stores) - 1
+    beside, others = simulators[1 : count + 1], simulators[count + 1 :]
+    one = np.array([told_apart(judge, *each) for each in zip(stores[1:], beside, strict=True)])
+    two = np.array([told_apart(judge, *each) for each in zip(others, beside, strict=True)])
+    easy = page_judge(plains[0], simulators[0])
+    three = np.array([told_apart(easy, plains[1], each) for each in beside])
+    low, high = drawn_difference(one[:, None], two[:, None])
+    return [
+        f"{kind}: pages", "told from a simulator's, AUC", _drawn(one), _drawn(two),
+        Cell(float(one.mean() - two.mean()), low, high), "yes" if low <= 0 <= high else "**no**",
+        _drawn(three), "plain store",
+    ]  # fmt: skip
+
+
+def _drawn(values: Floats) -> Cell:
+    """A mean over draws with its interval."""
+    from scipy.stats import t
+
+    half = float(t.ppf(0.975, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values)))
+    return Cell(float(values.mean()), float(values.mean()) - half, float(values.mean()) + half)
 
 
 def _files(
     kind: str, folder: Path, shared: Attacked, count: int, embedder: Embedder
 ) -> tuple[list[StoreFiles], list[StoreFiles], list[StoreFiles]]:
-    """Two sealed stores, three simulators, two plain stores."""
+    """Sealed stores, twice as many simulators, and two plain stores."""
     stores, simulators, plains = list[StoreFiles](), list[StoreFiles](), list[StoreFiles]()
-    for number in range(2):
+    for number in range(PAGE_DRAWS + 1):
         found, view = sealed_files(kind, _new(folder / f"sealed{number}"), shared.corpus, count, embedder)
         stores.append(found)
+    for number in range(2 * PAGE_DRAWS + 1):
+        simulators.append(simulated_files(kind, _new(folder / f"simulated{number}"), view.sizes().tolist()))
+    for number in range(2):
         half = slice(number * count // 2, number * count // 2 + count // 2)
         place = _new(folder / f"plain{number}")
         plains.append(plain_files(kind, place, shared.corpus.texts[half], shared.vectors[half]))
-    for number in range(3):
-        simulators.append(simulated_files(kind, _new(folder / f"simulated{number}"), view.sizes().tolist()))
     return stores, simulators, plains
 
 

@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -106,12 +107,14 @@ def plain_files(kind: str, folder: Path, texts: Sequence[str], vectors: Vectors)
         return StoreFiles.under(place)
 
 
-def told_apart(learned: tuple[Floats, Floats], asked: Floats, beside: Floats) -> Floats:
-    """Where pages stand among others by a classifier of two kinds of pages; the mean is its AUC."""
-    features = np.concatenate(learned)
-    labels = np.repeat([1, 0], [len(each) for each in learned])
-    model = trained(features, labels)
-    sure, others = (model.predict_proba(each)[:, 1] for each in (asked, beside))
+def page_judge(one: Floats, other: Floats) -> Any:
+    """A classifier that tells two kinds of pages apart."""
+    return trained(np.concatenate([one, other]), np.repeat([1, 0], [len(one), len(other)]))
+
+
+def told_apart(judge: Any, asked: Floats, beside: Floats) -> float:
+    """The AUC of a judge's being sure of pages, beside others."""
+    sure, others = (judge.predict_proba(each)[:, 1] for each in (asked, beside))
     held = np.sort(others)
     low, high = np.searchsorted(held, sure, "left"), np.searchsorted(held, sure, "right")
-    return np.asarray((low + high) / 2 / len(held))
+    return float(((low + high) / 2 / len(held)).mean())
