@@ -18,6 +18,8 @@ from sfumato_research.studies.data import rows
 NEEDS = ("sentences", "ag_news", "quora_pairs", "pii_medical_notes", "paragraphs")
 SENTENCES, NEWS, PAIRS, NOTES, PASSAGES = 5400, 800, 500, 500, 300
 """Rows of each kind (pairs: of near-duplicates); as many again are public."""
+QUICK_SHARE = 20
+"""A quick run has one in so many."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,7 +60,7 @@ class SealedCorpus:
 
 def two_corpora(setting: Setting) -> tuple[SealedCorpus, SealedCorpus]:
     """The rows that are sealed, source after source, and a public corpus of the same mix."""
-    share = setting.pick(1, 20)
+    share = setting.pick(1, QUICK_SHARE)
     kinds = [
         _sentences(setting.data, 2 * SENTENCES // share),
         _news(setting.data, 2 * NEWS // share),

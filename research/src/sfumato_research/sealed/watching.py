@@ -6,7 +6,6 @@ An operator's log is what the multimap asks for: the postings of the cells neare
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from sfumato.metrics.intervals import Resampling, mean_interval
 from sfumato.randomness import generator
 from sfumato.sealing.cells.codebook import Codebook, unit
 from sfumato.types import Floats, Rows, Vectors
-from sfumato_research.sealed.corpus import SENTENCES
+from sfumato_research.sealed.corpus import QUICK_SHARE, SENTENCES
 from sfumato_research.sealed.graphs import PublicGraph, bipartite, voted
 from sfumato_research.sealed.readings import BEST, Attacked
 from sfumato_research.sealed.views import PROBES
@@ -48,10 +47,10 @@ def _cell(values: Floats) -> Cell:
 # Who watches queries
 
 
-def query_texts(data: Path, count: int, part: int) -> list[str]:
+def query_texts(setting: Setting, count: int, part: int) -> list[str]:
     """Sentences that are neither sealed nor public; the parts have none in common."""
-    every = [row["text"] for row in rows(data, "sentences", "sentences")]
-    order = generator(11).permutation(len(every))[2 * SENTENCES :]
+    every = [row["text"] for row in rows(setting.data, "sentences", "sentences")]
+    order = generator(11).permutation(len(every))[2 * SENTENCES // setting.pick(1, QUICK_SHARE) :]
     return [every[row] for row in order[part * count : (part + 1) * count]]
 
 
@@ -118,7 +117,7 @@ def operator_table(shared: Attacked, embed: Any, setting: Setting) -> StudyTable
     """Operators after more and more queries, with more and more known texts, and with rows of their own."""
     truth, made = shared.corpus.sources, list[list[Entry]]()
     many = setting.pick((1000, 10_000), (100, 300))
-    asked = [unit(embed(query_texts(setting.data, many[-1], part))) for part in (0, 1)]
+    asked = [unit(embed(query_texts(setting, many[-1], part))) for part in (0, 1)]
     for count in many:
         setting.on_step(f"operator, {count:,} queries")
         found, rows_asked = watched(shared, (asked[0][:count], asked[1][:count]))
