@@ -233,13 +233,15 @@ def _drawn(values: Floats) -> Cell:
 def _files(
     kind: str, folder: Path, shared: Attacked, count: int, embedder: Embedder
 ) -> tuple[list[StoreFiles], list[StoreFiles], list[StoreFiles]]:
-    """Sealed stores, twice as many simulators, and two plain stores."""
+    """Sealed stores, simulators that are given the sizes of each, and two plain stores."""
     stores, simulators, plains = list[StoreFiles](), list[StoreFiles](), list[StoreFiles]()
+    sizes = list[list[int]]()
     for number in range(PAGE_DRAWS + 1):
         found, view = sealed_files(kind, _new(folder / f"sealed{number}"), shared.corpus, count, embedder)
         stores.append(found)
-    for number in range(2 * PAGE_DRAWS + 1):
-        simulators.append(simulated_files(kind, _new(folder / f"simulated{number}"), view.sizes().tolist()))
+        sizes.append(view.sizes().tolist())
+    for number, own in enumerate([*sizes, *sizes[1:]]):
+        simulators.append(simulated_files(kind, _new(folder / f"simulated{number}"), own))
     for number in range(2):
         half = slice(number * count // 2, number * count // 2 + count // 2)
         place = _new(folder / f"plain{number}")
