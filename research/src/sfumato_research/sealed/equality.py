@@ -25,7 +25,7 @@ from sfumato_research.sealed.files import (
     told_apart,
 )
 from sfumato_research.sealed.following import across, followed, kept_ids
-from sfumato_research.sealed.readings import READINGS, Attacked, Reading
+from sfumato_research.sealed.readings import READINGS, Attacked, StoreReading
 from sfumato_research.sealed.views import StoreView, seal_rows, sealed_store, seen, simulated
 from sfumato_research.studies.base import Cell, Entry, Finding, Setting, StudyOutcome, StudyTable
 
@@ -81,7 +81,9 @@ def drawn_difference(stores: Floats, simulators: Floats) -> tuple[float, float]:
     return float(apart.mean() - half), float(apart.mean() + half)
 
 
-def _row(reading: Reading, views: list[StoreView], others: list[StoreView], shared: Attacked) -> list[Entry]:
+def _row(
+    reading: StoreReading, views: list[StoreView], others: list[StoreView], shared: Attacked
+) -> list[Entry]:
     stores, simulators = (
         np.stack([reading.on_records(each, shared) for each in several]) for several in (views, others)
     )
@@ -90,7 +92,7 @@ def _row(reading: Reading, views: list[StoreView], others: list[StoreView], shar
 
 
 def snapshot_rows(
-    shared: Attacked, views: list[StoreView], readings: Sequence[Reading], setting: Setting
+    shared: Attacked, views: list[StoreView], readings: Sequence[StoreReading], setting: Setting
 ) -> list[list[Entry]]:
     """Attacks on snapshots, and on as many simulators."""
     others = [simulated(view) for view in views]

@@ -79,7 +79,7 @@ class Attacked:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class StoreReading:
     """One attack: what it is, its figure on a store's records, and the same where it ought to work."""
 
     name: str
@@ -317,24 +317,26 @@ def _people(shared: Attacked) -> Rows:
 
 TAGS, VECTORS = "shared tags", "plain vectors"
 READINGS = (
-    Reading("graph of what records share", "source named", graph_source, tags_source, TAGS),
-    Reading("graph of what records share", "true text in the best 1 %", graph_text, tags_text, TAGS),
-    Reading("cell sizes", "source named", cell_sizes, known_cells, "known codebook"),
-    Reading("order in the store", "source named", order_source, written_source, "rows as they came"),
-    Reading("order in the store", "correlation with time", order_time, written_time, "rows as they came"),
-    Reading(
+    StoreReading("graph of what records share", "source named", graph_source, tags_source, TAGS),
+    StoreReading("graph of what records share", "true text in the best 1 %", graph_text, tags_text, TAGS),
+    StoreReading("cell sizes", "source named", cell_sizes, known_cells, "known codebook"),
+    StoreReading("order in the store", "source named", order_source, written_source, "rows as they came"),
+    StoreReading(
+        "order in the store", "correlation with time", order_time, written_time, "rows as they came"
+    ),
+    StoreReading(
         "number of postings", "correlation with length", postings_length, marked_length, "postings marked"
     ),
-    Reading("near-duplicates", "AUC", _pair_reading(_twins), _pair_control(_twins), VECTORS),
-    Reading("texts of one person", "AUC", _pair_reading(_people), _pair_control(_people), VECTORS),
-    Reading(
+    StoreReading("near-duplicates", "AUC", _pair_reading(_twins), _pair_control(_twins), VECTORS),
+    StoreReading("texts of one person", "AUC", _pair_reading(_people), _pair_control(_people), VECTORS),
+    StoreReading(
         "bytes and size of a record",
         "source named",
         _label_reading(_sources),
         _label_control(_sources),
         VECTORS,
     ),
-    Reading(
+    StoreReading(
         "bytes and size of a record", "topic named", _label_reading(_topics), _label_control(_topics), VECTORS
     ),
 )
