@@ -68,7 +68,7 @@ def two_corpora(setting: Setting) -> tuple[SealedCorpus, SealedCorpus]:
         _notes(setting.data, 2 * NOTES // share),
         _passages(setting.data, 2 * PASSAGES // share),
     ]
-    halves: tuple[list[_Row], list[_Row]] = ([], [])
+    halves: tuple[list[_CorpusRow], list[_CorpusRow]] = ([], [])
     for kind in kinds:
         found = list(kind)
         halves[0].extend(found[: len(found) // 2 // 2 * 2])
@@ -78,7 +78,7 @@ def two_corpora(setting: Setting) -> tuple[SealedCorpus, SealedCorpus]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class _CorpusRow:
     text: str
     source: str
     topic: int = -1
@@ -86,7 +86,7 @@ class _Row:
     twin: int = -1
 
 
-def _corpus(found: list[_Row], names: list[str]) -> SealedCorpus:
+def _corpus(found: list[_CorpusRow], names: list[str]) -> SealedCorpus:
     order = sorted(range(len(found)), key=lambda row: found[row].source)
     placed = [found[row] for row in order]
     twins: dict[int, list[int]] = {}
@@ -103,37 +103,38 @@ def _corpus(found: list[_Row], names: list[str]) -> SealedCorpus:
     )
 
 
-def _shuffled(found: list[_Row], count: int, seed: int) -> list[_Row]:
+def _shuffled(found: list[_CorpusRow], count: int, seed: int) -> list[_CorpusRow]:
     order = generator(seed).permutation(len(found))
     return [found[row] for row in order[:count]]
 
 
-def _sentences(data: Path, count: int) -> Iterator[_Row]:
-    every = [_Row(row["text"], row["source"]) for row in rows(data, "sentences", "sentences")]
+def _sentences(data: Path, count: int) -> Iterator[_CorpusRow]:
+    every = [_CorpusRow(row["text"], row["source"]) for row in rows(data, "sentences", "sentences")]
     yield from _shuffled(every, count, 11)
 
 
-def _news(data: Path, count: int) -> Iterator[_Row]:
+def _news(data: Path, count: int) -> Iterator[_CorpusRow]:
     every = [
-        _Row(row["text"], "ag_news", topic=int(row["label"])) for row in rows(data, "ag_news", "ag_news")
+        _CorpusRow(row["text"], "ag_news", topic=int(row["label"]))
+        for row in rows(data, "ag_news", "ag_news")
     ]
     yield from _shuffled(every, count, 12)
 
 
-def _pairs(data: Path, count: int) -> Iterator[_Row]:
+def _pairs(data: Path, count: int) -> Iterator[_CorpusRow]:
     """Pairs side by side."""
     twice = (row for row in rows(data, "quora_pairs", "quora_pairs") if row["is_duplicate"] == "1")
     for number, row in enumerate(islice(twice, count)):
         for side in ("question1", "question2"):
-            yield _Row(row[side], "quora_pairs", twin=number)
+            yield _CorpusRow(row[side], "quora_pairs", twin=number)
 
 
-def _notes(data: Path, count: int) -> Iterator[_Row]:
+def _notes(data: Path, count: int) -> Iterator[_CorpusRow]:
     case = patients(data)
     for text, person in islice(zip(case.texts, case.groups.tolist(), strict=True), count):
-        yield _Row(text, "notes", person=person)
+        yield _CorpusRow(text, "notes", person=person)
 
 
-def _passages(data: Path, count: int) -> Iterator[_Row]:
-    every = [_Row(row["text"], "passages") for row in rows(data, "paragraphs", "paragraphs")]
+def _passages(data: Path, count: int) -> Iterator[_CorpusRow]:
+    every = [_CorpusRow(row["text"], "passages") for row in rows(data, "paragraphs", "paragraphs")]
     yield from _shuffled(every, count, 13)

@@ -14,6 +14,7 @@ from sfumato.randomness import generator
 from sfumato.sealing.cells.codebook import unit
 from sfumato.stores import Memory
 from sfumato.types import Floats
+from sfumato_research.sealed.attacked import Attacked
 from sfumato_research.sealed.corpus import two_corpora
 from sfumato_research.sealed.files import (
     KINDS,
@@ -25,7 +26,7 @@ from sfumato_research.sealed.files import (
     told_apart,
 )
 from sfumato_research.sealed.following import across, followed, kept_ids
-from sfumato_research.sealed.readings import READINGS, Attacked, StoreReading
+from sfumato_research.sealed.readings import READINGS, StoreReading
 from sfumato_research.sealed.views import StoreView, seal_rows, sealed_store, seen, simulated
 from sfumato_research.studies.base import Cell, Entry, Finding, Setting, StudyOutcome, StudyTable
 

@@ -15,9 +15,10 @@ from sfumato.metrics.intervals import Resampling, mean_interval
 from sfumato.randomness import generator
 from sfumato.sealing.cells.codebook import Codebook, unit
 from sfumato.types import Floats, Rows, Vectors
+from sfumato_research.sealed.attacked import Attacked
 from sfumato_research.sealed.corpus import QUICK_SHARE, SENTENCES
 from sfumato_research.sealed.graphs import PublicGraph, bipartite, voted
-from sfumato_research.sealed.readings import BEST, Attacked
+from sfumato_research.sealed.readings import BEST
 from sfumato_research.sealed.views import PROBES
 from sfumato_research.studies.base import Cell, Entry, Setting, StudyTable
 from sfumato_research.studies.data import rows
