@@ -14,7 +14,7 @@ from sfumato.sealing.client.writing import NewRows, OnRows, insert, marks_of, re
 from sfumato.sealing.erasure.shredding import ErasureRecord
 from sfumato.types import Vectors
 
-GROWTH = 4
+GROWTH = 2
 """Cells are learned anew when there are so many times as many rows as they were learned on."""
 
 
