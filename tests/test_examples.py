@@ -27,6 +27,7 @@ SAYS = {
     "langchain_rag.py": (r"(1[678]\d|19\d|200) of 200", r"200 vectors and 0 texts"),
     "llamaindex_retrieval.py": (r"(1[678]\d|19\d|200) of 200",),
     "haystack_pipeline.py": (r"(1[678]\d|19\d|200) of 200", r"200 vectors and 0 texts"),
+    "sealed_rag.py": (r"(1[678]\d|19\d|200) of 200", r"and 0 readable texts", r"key=[0-9a-f]{16}"),
     "sklearn_pipeline.py": (r"kind of note +9\d\.\d% +9\d\.\d%", r"attacker\) +9\d\.\d% +[123]\d\.\d%"),
     "sentence_transformers_module.py": (r"the last one Protect", r"repeat: 0 of 40"),
 }

@@ -16,7 +16,8 @@ Messages say what, the rule, the value found and what to do, in one line. They n
 Two more never reach a caller: `server.http.problems.Problem` becomes an HTTP answer, and
 `trials.rows.LeftOut` a line of the report. Warnings stand beside what they warn of:
 `randomness.InsecureSeedWarning`, `protector.TextsMissingWarning`, `stores.metadata.MetadataWarning`,
-`cli.main.CommandMissingWarning` and `attacks.huggingface.models.UntestedVersionWarning`.
+`cli.main.CommandMissingWarning`, `attacks.huggingface.models.UntestedVersionWarning` and
+`adapters.sealed.shared.IncompleteResultWarning`.
 """
 
 from __future__ import annotations

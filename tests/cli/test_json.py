@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import json
-from importlib import import_module
 
 import numpy as np
 import pytest
@@ -84,6 +83,6 @@ def test_all_other_outputs_refuse_a_dash(run, tmp_path):
 
 def test_there_is_one_way_to_take_the_option():
     for name in main.COMMANDS:
-        command = import_module(f"sfumato.cli.{name}").command
+        command = main.own_module(name).command
         asked = inspect.signature(command).parameters.get("json")
         assert asked is None or asked.annotation == "JsonOption", name

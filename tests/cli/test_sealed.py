@@ -57,6 +57,30 @@ def test_seal_search_and_erase(sealed_folder):
     assert IDS[7] not in [hit["id"] for hit in json.loads(again.stdout)["results"][0]["hits"]]
 
 
+@pytest.mark.parametrize("handle", ["tags", "codes", "noise"])
+def test_every_handle_seals_searches_and_erases(folder, handle):
+    made = ("--handle", handle, "--embedder", "fake:48", "--names", "email", "--keep", "recall@10=0.9")
+    lines = (folder / "notes.jsonl").read_text().splitlines()
+    lines[7] = json.dumps({"id": IDS[7], "text": f"{TEXTS[7]} Write to ann@example.org."})
+    (folder / "notes.jsonl").write_text("\n".join(lines))
+    done = sfumato("seal", "notes.jsonl", *AT, *made, "--json", "s.json", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    facts = json.loads((folder / "s.json").read_text())
+    assert (facts["handle"], facts["rows"], facts["records"]) == (handle, ROWS, 2 * ROWS + 2)
+    assert facts["measured"]["metric"] == "recall@10" and facts["measured"]["candidates"] <= ROWS
+    assert facts["sees"] in " ".join(done.stdout.split()) and facts["complete"]
+    again = sfumato("seal", "notes.jsonl", *AT, cwd=folder)
+    assert again.returncode == 0 and "0 of them new or changed" in again.stdout
+    found = sfumato("search", TEXTS[9], *AT, "-k", "1", cwd=folder)
+    assert found.returncode == 0 and IDS[9] in found.stdout
+    found = sfumato("search", "--name", "ANN@example.org", *AT, "--json", "f.json", cwd=folder)
+    hits = json.loads((folder / "f.json").read_text())["results"][0]["hits"]
+    assert found.returncode == 0 and [hit["id"] for hit in hits] == [IDS[7]]
+    assert sfumato("erase", *AT, "--id", IDS[7], cwd=folder).returncode == 0
+    gone = sfumato("search", "--name", "ann@example.org", *AT, cwd=folder)
+    assert gone.returncode == 0 and IDS[7] not in gone.stdout
+
+
 def test_many_queries_and_a_filter(sealed_folder):
     (sealed_folder / "queries.txt").write_text("\n".join(TEXTS[:5]))
     done = sfumato("search", "--queries", "queries.txt", *AT, "--json", "f.json", cwd=sealed_folder)
@@ -135,7 +159,12 @@ def test_what_is_refused_in_one_line(sealed_folder):
         ("seal", "notes.jsonl", *other),
         ("seal", "notes.jsonl", "--store", "lancedb:db#notes", "--key", "fresh.key"),
         ("seal", "bad.jsonl", *AT, "--id-column", "number"),
-        ("seal", "notes.jsonl", *elsewhere, "--handle", "tags", "--embedder", "fake:48"),
+        ("seal", "notes.jsonl", *elsewhere, "--handle", "unheard", "--embedder", "fake:48"),
+        ("seal", "notes.jsonl", *elsewhere, "--handle", "codes", "--bits", "1", "--embedder", "fake:48"),
+        ("seal", "notes.jsonl", *elsewhere, "--names", "unheard", "--embedder", "fake:48"),
+        ("seal", "notes.jsonl", *AT, "--handle", "tags"),
+        ("search", TEXTS[0], "--name", "Maria", *AT),
+        ("search", "--name", "Maria", *AT),
         ("seal", "notes.jsonl", *elsewhere, "--keep", "cosine=0.9", "--embedder", "fake:48"),
     ):
         done = sfumato(*arguments, cwd=sealed_folder)

@@ -1,4 +1,4 @@
-"""A sealed collection is the same over every registered store, whose files hold nothing of it."""
+"""A sealed collection is the same over every registered store and handle; files hold nothing of it."""
 
 from __future__ import annotations
 
@@ -11,11 +11,19 @@ import pytest
 
 from sfumato.randomness import generator
 from sfumato.sealing.crypto.packing import pack
+from sfumato.sealing.handles import HANDLES
 from sfumato.stores import open_store
-from tests.contracts.store_cases import CASES, addresses
+from tests.contracts.store_cases import APPROXIMATE, CASES, addresses
 from tests.sealing.collections import ENCODER, metadata, names, notes, sealed
 
 ROWS, MANY, DIM = 300, 10_000, 16
+# What a store ranks says far less than cells do, so it hands over more.
+ASKING = {
+    "multimap": {"probes": 24},
+    "tags": {"probes": 24},
+    "codes": {"probes": 100},
+    "noise": {"probes": 100, "release": 0.5},
+}
 TEXTS, IDS, FIELDS = notes(ROWS), names(ROWS), metadata(ROWS)
 SECRET = "Zanzibar Quetzalcoatl"
 
@@ -27,17 +35,22 @@ def case(request, tmp_path_factory):
         yield request.param, folder, lambda name: address.format(name=name, options="")
 
 
+@pytest.fixture(params=HANDLES.names())
+def handle(request):
+    return request.param
+
+
 @pytest.fixture
-def opened(case, tmp_path, request):
-    name = "".join(letter for letter in request.node.name if letter.isalnum())[:40].lower()
+def opened(case, handle, tmp_path):
+    name = f"{handle}{token_hex(8)}"
 
     def open_again(**options):
-        return sealed(tmp_path, open_store(case[2](name)), **options)
+        return sealed(tmp_path, open_store(case[2](name)), handle=handle, **options)
 
     return open_again
 
 
-def test_rows_go_in_are_found_change_and_go(opened):
+def test_rows_go_in_are_found_change_and_go(opened, handle):
     with opened() as store:
         assert store.add(IDS, TEXTS, FIELDS) == ROWS
         result = store.search(TEXTS[5], 10)
@@ -61,22 +74,27 @@ def test_rows_go_in_are_found_change_and_go(opened):
             IDS[row] for row in (9, 99, 299)
         ]
         members = [each for part in store._client.state.walk(100) for each in part]
-        assert len(store.store) == sum(len(each.places) for each in members) + len(members) + 1
+        own = sum(len(store._client.handle.records(each)) for each in members)
+        assert len(store.store) == own + len(members) + 1
+        assert own == len(members) or handle == "multimap"
 
 
-def test_a_record_that_the_product_lost_or_changed_shows(opened):
+@pytest.mark.parametrize("kind", ["text", "vector"])
+def test_a_record_that_the_product_lost_or_changed_shows(opened, kind):
     with opened() as store:
         store.add(IDS[:50], TEXTS[:50])
-        number = store._client.state.find([IDS[3]])[IDS[3]].number
-        name = store._client.state.ids().text(number)
+        client, member = store._client, store._client.state.find([IDS[3]])[IDS[3]]
+        name = client.state.ids().text(member.number) if kind == "text" else client.handle.records(member)[0]
         record = store.store.get([name])
-        content = record.metadata[0]["sealed"]
-        store.store.add([name], record.vectors, [{"sealed": content[:-8] + "AAAA" + content[-4:]}])
+        fields, content = record.metadata[0], record.metadata[0]["sealed"]
+        store.store.add([name], record.vectors, [{**fields, "sealed": content[:-8] + "AAAA" + content[-4:]}])
         changed = store.search(TEXTS[3], 5)
         store.store.delete([name])
         gone = store.search(TEXTS[3], 5)
         assert [result.complete for result in (changed, gone)] == [False, False]
-        assert len(changed.hits) == len(gone.hits) == 4
+        for result in (changed, gone):
+            assert IDS[3] not in [hit.id for hit in result.hits]
+            assert len(result.hits) == (4 if kind == "text" else 5)
 
 
 def test_a_text_of_a_megabyte(opened):
@@ -106,14 +124,14 @@ def files_of(case, folder, address):
                 yield path.read_bytes()
 
 
-def test_the_products_files_hold_no_text_no_vector_and_no_key(case, tmp_path):
+def test_the_products_files_hold_no_text_no_vector_and_no_key(case, handle, tmp_path):
     kind, folder, address = case
     # Words of this case's own: what another one stored in the clear may be in a server that they share.
     secret = " ".join(f"{word}{token_hex(5)}" for word in SECRET.split())
     field = f"field_{token_hex(5)}"
     texts = [f"{secret} {text}" for text in TEXTS[:80]]
-    place = address("filesread")
-    with sealed(tmp_path, open_store(place), precision="float32") as store:
+    place = address(f"filesread{handle}")
+    with sealed(tmp_path, open_store(place), handle=handle, precision="float32") as store:
         store.add([f"id-{secret}-{row}" for row in range(80)], texts, [{field: secret}] * 80)
         store.delete([f"id-{secret}-0"])
         store.search(texts[3])
@@ -131,21 +149,24 @@ def test_the_products_files_hold_no_text_no_vector_and_no_key(case, tmp_path):
     secrets += [each for each in pack(vectors, "float32")] + [each[4:40] for each in pack(vectors, "int8")]
     assert not [row for row, each in enumerate(secrets) if each[:64] in held]
     # The same search finds what is there in the clear.
-    with open_store(address("inclear")) as clear:
+    with open_store(address(f"inclear{handle}")) as clear:
         clear.add(["x"], vectors[:1], [{field: secret}])
     if kind not in ("lancedb",):  # whose files are compressed
-        assert secret.encode() in b"".join(files_of(kind, folder, address("inclear")))
+        assert secret.encode() in b"".join(files_of(kind, folder, address(f"inclear{handle}")))
 
 
 @pytest.mark.filterwarnings("ignore:Local mode is not recommended")
-def test_ten_thousand_rows(case, tmp_path):
+def test_ten_thousand_rows(case, handle, tmp_path):
     kind, _, address = case
     made = generator(3).standard_normal((MANY, DIM)).astype(np.float32)
     ids = [f"row {row}" for row in range(MANY)]
-    options = {"embedder": None, "probes": 24, "units": 0}
-    with sealed(tmp_path, open_store(address("many")), **options) as store:
+    options = {"embedder": None, "units": 0, "handle": handle, **ASKING[handle]}
+    with sealed(tmp_path, open_store(address(f"many{handle}")), **options) as store:
         store.add(ids, [f"text {row}" for row in range(MANY)], vectors=made)
         assert len(store) == MANY and len(store.store) == 2 * MANY + 1
-        results = store.search(vectors=made[::500], k=5)
-        assert [result.hits[0].text for result in results] == [f"text {row}" for row in range(0, MANY, 500)]
+        results = store.search(vectors=made[::2000], k=5)
+        wanted = [f"text {row}" for row in range(0, MANY, 2000)]
+        found = sum(result.hits[0].text == text for result, text in zip(results, wanted, strict=True))
+        # Where an approximate index ranks, it may lose a row on its way.
+        assert found >= len(wanted) - (kind in APPROXIMATE and handle in ("codes", "noise"))
         assert all(result.complete and result.candidates < 600 for result in results)

@@ -65,3 +65,29 @@ def contents(store) -> dict[str, str]:
 def overwrite(store, name: str, content: str) -> None:
     """Change a record behind the client's back."""
     store.add([name], store.get([name]).vectors, [{CONTENT_FIELD: content}])
+
+
+class Failing(Memory):
+    """A store that does only so many things more; `late` does the next one, too, and loses the answer."""
+
+    left = 10**9
+    late = False
+
+    def _spend(self, act):
+        self.left -= 1
+        if self.left >= 0:
+            return act()
+        if self.late and self.left == -1:
+            act()
+        raise ConnectionError("hunter2")
+
+    def _add(self, ids, vectors, metadata):
+        for row in range(0, len(ids), 25):
+            part = slice(row, row + 25)
+            self._spend(lambda part=part: super(Failing, self)._add(ids[part], vectors[part], metadata[part]))
+
+    def _delete(self, ids):
+        self._spend(lambda: super(Failing, self)._delete(ids))
+
+    def _get(self, ids):
+        return self._spend(lambda: super(Failing, self)._get(ids))

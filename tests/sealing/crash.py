@@ -12,6 +12,7 @@ import signal
 import sys
 from pathlib import Path
 
+from sfumato.sealing import store as module
 from sfumato.stores import open_store
 from tests.sealing.collections import metadata, names, notes, sealed
 
@@ -31,7 +32,17 @@ def change(store, action):
         )
     if action == "relearn":
         return store.relearn()
+    if action == "copy":
+        return copy_from(store)
     return getattr(store, action)(names(40))
+
+
+def copy_from(new):
+    """Copy every row of the collection that lies beside a new one, some at a time."""
+    folder = new._client.state.file.folder.parent
+    module._COPIED_AT_ONCE = 50
+    with sealed(folder.parent, open_store(f"memory:{folder.parent}/store")) as old:
+        return old.copy_to(new)
 
 
 def die(*_, **__):

@@ -7,8 +7,10 @@ import pytest
 from sfumato.embedders import Fake
 from sfumato.errors import InputError, StoreError
 from sfumato.sealing import store as module
-from sfumato.stores import Memory
+from sfumato.stores import Memory, open_store
 from tests.sealing.collections import contents, metadata, names, notes, sealed
+from tests.sealing.crash import change
+from tests.sealing.test_killed import begin, crash, expected, whole
 
 ROWS = 150
 TEXTS, IDS, FIELDS = notes(ROWS), names(ROWS), metadata(ROWS)
@@ -74,3 +76,19 @@ def test_another_encoder_is_refused(places):
         with pytest.raises(InputError, match="cannot be copied"):
             old.copy_to(new)
         assert len(new) == 0
+
+
+@pytest.mark.parametrize("when", ["writing", "committed", "inside", "sent"])
+def test_a_change_of_key_that_is_killed_goes_on(when, tmp_path, monkeypatch):
+    """The old collection stays as it was, and every row is in the new one once."""
+    monkeypatch.setattr(module, "_COPIED_AT_ONCE", 50)
+    begin(f"memory:{tmp_path}/store", tmp_path)
+    new, url = tmp_path / "new", f"memory:{tmp_path}/new/store"
+    new.mkdir()
+    crash(url, new, "copy", when)
+    with sealed(new, open_store(url)) as store:
+        assert len(store) in (0, 50)
+        change(store, "copy")
+        whole(store, expected("copy", True))
+    with sealed(tmp_path, open_store(f"memory:{tmp_path}/store")) as store:
+        whole(store, expected("copy", True))

@@ -45,11 +45,12 @@ def whole(store, rows):
         found = store.search(text, 1)
         assert found.complete and found.hits[0].id == name, found.faults
     members = [each for part in store._client.state.walk(100) for each in part]
-    assert len(contents(store.store)) == sum(len(each.places) for each in members) + len(rows) + 1
+    own = sum(len(store._client.handle.records(each)) for each in members)
+    assert len(contents(store.store)) == own + len(rows) + 1
 
 
-def begin(url, folder):
-    with sealed(folder, open_store(url)) as store:
+def begin(url, folder, **options):
+    with sealed(folder, open_store(url), **options) as store:
         store.add(names(BEFORE), notes(BEFORE), metadata(BEFORE))
 
 
@@ -72,6 +73,19 @@ def test_a_killed_change_is_there_whole_or_not_at_all(action, when, tmp_path):
         change(store, action)
         whole(store, expected(action, True))
         assert store._client.state.to_shred() == []
+
+
+@pytest.mark.parametrize("handle", ["tags", "codes", "noise"])
+@pytest.mark.parametrize(
+    ("action", "when"), [("add", "inside"), ("erase", "shredded"), ("relearn", "inside")]
+)
+def test_so_it_is_under_every_handle(handle, action, when, tmp_path):
+    url = f"memory:{tmp_path}/store"
+    begin(url, tmp_path, handle=handle, names="number", tables=2)
+    crash(url, tmp_path, action, when)
+    with sealed(tmp_path, open_store(url)) as store:
+        whole(store, expected(action, True))
+        assert store.search_name("77", 1).hits[0].id == names(BEFORE)[77]
 
 
 @contextlib.contextmanager

@@ -12,7 +12,7 @@ from sfumato.errors import ArtifactError, InputError, StoreError
 from sfumato.sealing.crypto.keys import SealingKey
 from sfumato.sealing.records import Records
 from sfumato.stores import Memory
-from tests.sealing.collections import contents, metadata, names, notes, overwrite, sealed
+from tests.sealing.collections import Failing, contents, metadata, names, notes, overwrite, sealed
 
 ROWS = 60
 TEXTS, IDS, FIELDS = notes(ROWS), names(ROWS), metadata(ROWS)
@@ -150,30 +150,6 @@ def test_an_older_copy_of_the_state_is_not_written_with(tmp_path):
                 attempt()
         held = len(store.store)
     assert held == len(Memory(tmp_path / "rows"))
-
-
-class Failing(Memory):
-    """A store that does only so many things more."""
-
-    left = 10**9
-
-    def _spend(self):
-        self.left -= 1
-        if self.left < 0:
-            raise ConnectionError("hunter2")
-
-    def _add(self, ids, vectors, metadata):
-        for row in range(0, len(ids), 25):
-            self._spend()
-            super()._add(ids[row : row + 25], vectors[row : row + 25], metadata[row : row + 25])
-
-    def _delete(self, ids):
-        self._spend()
-        super()._delete(ids)
-
-    def _get(self, ids):
-        self._spend()
-        return super()._get(ids)
 
 
 @pytest.mark.parametrize("left", range(8))

@@ -233,7 +233,7 @@ def test_cells_are_learned_anew_as_the_collection_grows(tmp_path):
         for start in range(0, 600, 60):
             store.add(IDS[start : start + 60], TEXTS[start : start + 60])
             epochs.append(store.settings.epoch)
-        assert epochs[0] == 0 and epochs[-1] == 1 and store.settings.learned == 240
+        assert epochs[0] == 0 and epochs[-1] == 3 and store.settings.learned == 480
         assert all(
             store.search(text, 1).hits[0].id == name
             for text, name in zip(TEXTS[::40], IDS[::40], strict=True)

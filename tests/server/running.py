@@ -109,13 +109,14 @@ def wait_until_up(process: subprocess.Popen, port: int, folder: Path, up=is_up) 
 
 
 @contextlib.contextmanager
-def gateway(folder: Path, protector: Path, *options: str, scheme: str = "http", up=is_up, **variables: str):
+def gateway(
+    folder: Path, protector: Path | None, *options: str, scheme: str = "http", up=is_up, **variables: str
+):
     """Run `sfumato serve` until the block ends."""
     folder.mkdir(exist_ok=True)
     port = free_port()
     arguments = [
-        "--protector",
-        str(protector),
+        *([] if protector is None else ["--protector", str(protector)]),
         "--port",
         str(port),
         "--state",

@@ -46,6 +46,7 @@ from sfumato.cli.options.audit import (
 )
 from sfumato.cli.options.shared import AllowRemoteOption, named_concepts, reference
 from sfumato.cli.output import JsonOption, console, progress, write_json
+from sfumato.cli.sealed_audit import audit_sealed
 from sfumato.cli.vectors import AuditTexts
 from sfumato.concepts.concept import Concept
 from sfumato.errors import InputError
@@ -233,6 +234,8 @@ def command(
         fail_above=fail_above, fail_absolute_above=fail_absolute_above, worst_case=worst_case,
         baselines=baselines, attacks=tuple(attack or ()), rows=rows, seed=seed,
     )  # fmt: skip
+    if store is not None:
+        audit_sealed(store, settings, _command(source, options), out, json)
     most = whole_number(limit, "--limit", 1, 10**9)
     columns = {"id_column": id_column, "group_column": group_column}
     given = _given(store, source, text_field, most, show_texts, columns)

@@ -1,4 +1,4 @@
-"""`sfumato demo`: the whole story on made-up records: learn, protect, attack, audit, report."""
+"""`sfumato demo`: the whole story on made-up records: learn, protect, attack, audit, seal, report."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ import typer
 
 from sfumato.attacks import ATTACKS
 from sfumato.auditing import AuditSettings, Searches, audit
+from sfumato.auditing.result import Audit
 from sfumato.cli.audit import show, teller
+from sfumato.cli.demo_sealed import beside, make_place, seal_demo, sealed_table, told
 from sfumato.cli.output import console, make_folder, progress, write_json
 from sfumato.concepts.concept import Concept
 from sfumato.embedders import load_embedder
@@ -61,6 +63,7 @@ def command(
     ATTACKS.get("tokens")  # says what to install before any work is done
     encoder = RememberingEmbedder(load_embedder(embedder))
     make_folder(out)
+    place = make_place(out)
     screen = console()
 
     made = make_records(records, seed=2 * seed)
@@ -98,6 +101,30 @@ def command(
             on_step=teller(bar),
         )
     show(found)
+    sealed = _seal(place, made, protector, encoder, found, seed)
     write_json(out / "report.json", found.to_dict())
-    write_atomic(out / "report.html", audit_page(found, title="Demo on made-up records").encode())
+    write_atomic(
+        out / "report.html", audit_page(found, title="Demo on made-up records", sealed=sealed).encode()
+    )
     screen.print(f"\nReport: {out / 'report.html'}", highlight=False)
+
+
+def _seal(
+    place: Path,
+    made: list[Record],
+    protector: Protector,
+    encoder: RememberingEmbedder,
+    found: Audit,
+    seed: int,
+) -> dict[str, Any]:
+    """Seal the same records and say what that does; returns what the report says of it."""
+    texts, searches = [record.text for record in made], [record.query for record in made]
+    with progress("sealing", None):
+        story = seal_demo(place, texts, searches, protector.concepts[0], encoder, seed)
+    lines = beside(story, found)
+    screen = console()
+    for words in told(story, place, searches[0]):
+        screen.print(words, highlight=False, markup=False, soft_wrap=True)
+    screen.print(sealed_table(lines))
+    write_json(place.parent / "sealed.json", story.to_dict())
+    return {**story.to_dict(), "lines": lines}

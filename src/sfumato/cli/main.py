@@ -28,6 +28,7 @@ COMMANDS = (
     "seal",
     "search",
     "erase",
+    "verify-erased",
     "attack",
     "audit",
     "rewrite",
@@ -88,7 +89,7 @@ def _register(arguments: list[str]) -> None:
 
 def _modules(named: str | None) -> Iterator[Any]:
     if named in COMMANDS:
-        yield import_module(f"sfumato.cli.{named}")
+        yield own_module(str(named))
         return
     brought = {point.name: point for point in entry_points(group=GROUP) if point.name not in COMMANDS}
     if named in brought:
@@ -97,8 +98,13 @@ def _modules(named: str | None) -> Iterator[Any]:
         line = ELSEWHERE[named]
         raise ParameterError(f"`sfumato {named}` comes with a package of its own. Install it with: {line}.")
     else:
-        yield from (import_module(f"sfumato.cli.{name}") for name in COMMANDS)
+        yield from map(own_module, COMMANDS)
         yield from filter(None, map(_loaded, brought.values()))
+
+
+def own_module(name: str) -> Any:
+    """The module of a command that comes with this package."""
+    return import_module(f"sfumato.cli.{name.replace('-', '_')}")
 
 
 def _loaded(point: EntryPoint) -> Any:

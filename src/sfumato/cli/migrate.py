@@ -9,17 +9,23 @@ from sfumato.cli.options.migrate import (
     CeilingOption,
     CollectionOption,
     DropFieldOption,
+    EmbedderOption,
     InPlaceOption,
     KeepFieldOption,
+    KeyOption,
     ProtectorOption,
+    SealedOption,
+    SourceArgument,
     SourceOption,
     TenantOption,
     TextFieldOption,
     TextsOption,
     ToOption,
 )
+from sfumato.cli.options.sealed import StateOption
 from sfumato.cli.options.shared import AllowRemoteOption, LedgerOption, SecretOption, reference
 from sfumato.cli.output import JsonOption, console, progress, write_json
+from sfumato.cli.sealed_migration import migrate_sealed
 from sfumato.errors import InputError
 from sfumato.stores.address import parse_address
 from sfumato.stores.migrate import BATCH, Migrated, migrate
@@ -28,7 +34,12 @@ from sfumato.stores.opening import open_store
 NAME = "migrate"
 EXAMPLE = (
     "Examples: sfumato migrate --from chroma:db#notes --to chroma:safe#notes --protector places  |  "
-    "sfumato migrate --from postgresql://host/db#notes --in-place --protector places"
+    "sfumato migrate --from postgresql://host/db#notes --in-place --protector places  |  "
+    "sfumato migrate qdrant:db#notes --to qdrant:db#sealed --sealed --key notes.key --in-place"
+)
+_SEALED = (
+    "--sealed takes --to URL and --key FILE, and none of --protector, --texts, --secret, --ledger and "
+    "--keep-field: everything but what --drop-field names goes along, sealed."
 )
 
 
@@ -58,8 +69,13 @@ def show(done: Migrated) -> None:
 
 
 def command(
-    source: SourceOption,
-    protector: ProtectorOption,
+    place: SourceArgument = None,
+    source: SourceOption = None,
+    protector: ProtectorOption = None,
+    sealed: SealedOption = False,
+    key: KeyOption = None,
+    state: StateOption = None,
+    embedder: EmbedderOption = None,
     to: ToOption = None,
     in_place: InPlaceOption = False,
     texts: TextsOption = False,
@@ -75,35 +91,37 @@ def command(
     batch: BatchOption = BATCH,
     json: JsonOption = None,
 ) -> None:
-    """Protect a collection; a killed run goes on where it stopped when it is run again."""
-    if (to is None) != in_place:
-        raise InputError("Give either --to URL for a new collection, or --in-place.")
+    """Protect or seal a collection; a killed run goes on where it stopped when it is run again."""
+    if (place is None) == (source is None):
+        raise InputError("Give the collection to migrate once, as SOURCE or with --from URL.")
+    source = place or source or ""
     if to is not None and parse_address(to).label == parse_address(source).label:
         raise InputError("--from and --to name the same collection. Use --in-place, or name a new one.")
+    if sealed:
+        if protector is not None or texts or secret or ledger or keep_field or to is None or key is None:
+            raise InputError(_SEALED)
+        migrate_sealed(
+            source, to, key, state, tenant=tenant, embedder=embedder, text_field=text_field,
+            drop_fields=drop_field or (), clear=in_place, json=json,
+        )  # fmt: skip
+        return
+    if protector is None or key is not None or state is not None or embedder is not None:
+        raise InputError("Give --protector DIR; or --sealed, to which --key, --state and --embedder belong.")
+    if (to is None) != in_place:
+        raise InputError("Give either --to URL for a new collection, or --in-place.")
     made = reference(
-        protector,
-        secret=secret,
-        ledger=ledger,
-        ceiling=ceiling,
-        tenant=tenant,
-        collection=collection,
+        protector, secret=secret, ledger=ledger, ceiling=ceiling, tenant=tenant, collection=collection,
         allow_remote=allow_remote,
-    ).open(create=True)
+    ).open(create=True)  # fmt: skip
     with open_store(source, create=False) as clean, progress("protecting", None) as bar:
         known = None if to is None else parse_address(to).options.get("metric")
         target = None if to is None else open_store(to, metric=None if known else clean.metric)
         try:
             done = migrate(
-                clean,
-                target,
-                made,
-                texts=texts,
-                text_field=text_field,
-                keep_fields=keep_field or (),
-                drop_fields=drop_field or (),
-                batch=batch,
+                clean, target, made, texts=texts, text_field=text_field, keep_fields=keep_field or (),
+                drop_fields=drop_field or (), batch=batch,
                 on_rows=lambda rows, total: bar.update(bar.task_ids[0], advance=rows, total=total),
-            )
+            )  # fmt: skip
         finally:
             if target is not None:
                 target.close()

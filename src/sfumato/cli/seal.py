@@ -11,12 +11,16 @@ from pathlib import Path
 from typing import Any, cast
 
 from sfumato.cli.options.sealed import (
+    BitsOption,
     ConfirmOption,
     EmbedderOption,
+    FilterOption,
     HandleOption,
     IdColumnOption,
     KeepOption,
+    NamesOption,
     NewKeyOption,
+    NoiseRatioOption,
     PrecisionOption,
     StateOption,
     StoreOption,
@@ -51,7 +55,11 @@ def command(
     key: NewKeyOption,
     confirm: ConfirmOption = None,
     id_column: IdColumnOption = None,
-    handle: HandleOption = "multimap",
+    handle: HandleOption = None,
+    bits: BitsOption = None,
+    noise_ratio: NoiseRatioOption = None,
+    names: NamesOption = None,
+    filters: FilterOption = None,
     embedder: EmbedderOption = None,
     keep: KeepOption = "recall@10=0.99",
     tables: TablesOption = 1,
@@ -62,16 +70,20 @@ def command(
 ) -> None:
     """Seal texts, metadata and vectors into a store; run again, it adds what is new and changed."""
     with open_store(store) as records:
-        secret = _key(key, records)
+        secret = key_for(key, records)
         if confirm is not None:
             secret.confirm(confirm)
         folder = state_folder(key, secret, store, tenant, state)
-        _make_room(folder, state)
+        make_room(folder, state)
         with SealedStore(
             records,
             key=secret,
             folder=folder,
-            handle=cast(Any, handle),
+            handle=handle,
+            bits=bits,
+            release=noise_ratio,
+            names=names,
+            filters=filters or (),
             embedder=embedder or (None if is_begun(folder) else "minilm"),
             tenant=tenant,
             precision=cast(Any, precision),
@@ -84,7 +96,7 @@ def command(
     write_json(json, facts)
 
 
-def _key(file: Path, records: Store) -> SealingKey:
+def key_for(file: Path, records: Store) -> SealingKey:
     """The key, made if there is none; never beside rows that another key has sealed."""
     if not file.exists() and len(records):
         raise InputError(
@@ -95,7 +107,8 @@ def _key(file: Path, records: Store) -> SealingKey:
     return SealingKey.open(file)
 
 
-def _make_room(folder: Path, given: Path | None) -> None:
+def make_room(folder: Path, given: Path | None) -> None:
+    """Make the folder that a state's folder is made in."""
     require_place(folder if given is not None else folder.parent)
     if given is None:
         folder.parent.mkdir(mode=0o700, exist_ok=True)
@@ -162,6 +175,8 @@ def _facts(sealed: SealedStore, changed: int, folder: Path, key: SealingKey) -> 
     taken = time.perf_counter() - begun
     many = max(1, len(found))
     return {
+        "handle": sealed.settings.handle,
+        "sees": sealed.sees,
         "rows": len(sealed),
         "changed": changed,
         "records": len(sealed.store),
@@ -189,8 +204,5 @@ def _show(facts: dict[str, Any]) -> None:
     if measured is not None:
         held = "" if measured["holds"] else f" ({measured['target']:g} is not shown by so few rows)"
         line(f"{measured['metric']} kept: {measured['kept']:.4f}, at least {measured['low']:.4f}{held}")
-    line(
-        f"The store sees {facts['records']} records of a few sizes under ids that repeat nowhere, when they "
-        "come and go, and which of them a query asks for."
-    )
+    line(f"The store holds {facts['records']} records. It sees {facts['sees']}.")
     line(f"Keep copies of the key and of {facts['state']}: without either, no row opens again.")

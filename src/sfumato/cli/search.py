@@ -11,6 +11,7 @@ from sfumato.cli.options.sealed import (
     EmbedderOption,
     HitsOption,
     KeyOption,
+    NameOption,
     QueriesOption,
     StateOption,
     StoreOption,
@@ -41,6 +42,7 @@ def command(
     key: KeyOption,
     text: TextArgument = None,
     queries: QueriesOption = None,
+    name: NameOption = None,
     k: HitsOption = 10,
     where: WhereOption = None,
     embedder: EmbedderOption = None,
@@ -49,12 +51,15 @@ def command(
     json: JsonOption = None,
 ) -> None:
     """Find the nearest rows of a sealed collection; exit code 1 if the store did not give all it should."""
-    if (text is None) == (queries is None):
-        raise InputError("Give either TEXT or --queries FILE.")
-    asked = [text] if text is not None else read_texts(queries or "")
+    if [text, queries, name].count(None) != 2:
+        raise InputError("Give either TEXT, --queries FILE or --name VALUE.")
+    asked = read_texts(queries) if queries is not None else [text or ""]
     allowed = _filter(where or [])
     with open_sealed(store, key, tenant, state, embedder) as sealed:
-        found = sealed.search(asked, k, allowed)
+        if name is not None:
+            found = [sealed.search_name(name, k, allowed)]
+        else:
+            found = sealed.search(asked, k, allowed)
     _show(found)
     write_json(json, _facts(found))
     if not all(each.complete for each in found):

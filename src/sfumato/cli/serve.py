@@ -10,6 +10,7 @@ from typing import Any
 
 from sfumato.cli.options.serve import (
     CeilingOption,
+    CollectionsOption,
     CountingOption,
     HostOption,
     KeysGraceOption,
@@ -46,13 +47,15 @@ NAME = "serve"
 EXAMPLE = (
     "Examples: sfumato serve --protector places  |  sfumato serve --new-key acme --keys keys.json  |  "
     "sfumato serve --revoke acme --keys keys.json  |  "
-    "sfumato serve --protector places --keys keys.json --host 0.0.0.0 --ceiling 100"
+    "sfumato serve --protector places --keys keys.json --host 0.0.0.0 --ceiling 100  |  "
+    "sfumato serve --collections collections.json"
 )
 _NEEDED = ("fastapi", "uvicorn", "prometheus_client")
 
 
 def command(
     protector: ProtectorOption = None,
+    collections: CollectionsOption = None,
     host: HostOption = ("127.0.0.1"),
     port: PortOption = 8000,
     upstream: UpstreamOption = "",
@@ -82,10 +85,8 @@ def command(
     read_timeout: ReadTimeoutOption = 20.0,
     page: PageOption = True,
 ) -> None:
-    """Serve protected embeddings at /v1/embeddings: clients change one URL."""
-    for package in _NEEDED:
-        if find_spec(package) is None:
-            raise MissingPackageError(package, "serve", "for the gateway")
+    """Serve protected embeddings at /v1/embeddings, and sealed collections at /v1/collections."""
+    _require_packages()
     if new_key is not None:
         _make_key(new_key, keys, protector, ceiling, allow_remote)
         return
@@ -95,21 +96,28 @@ def command(
     if new_ledger is not None:
         _start_anew(new_ledger, _state(state))
         return
-    if protector is None:
-        raise InputError("Say what protects the vectors: --protector DIR.")
+    if protector is None and collections is None:
+        raise InputError("Say what is served: --protector DIR, --collections FILE, or both.")
     from sfumato.server import GatewaySettings
 
     settings = GatewaySettings(
-        protector=protector, host=host, port=port, upstream=upstream, upstream_model=upstream_model,
-        upstream_key_variable=upstream_key_variable, allow_remote=",".join(allow_remote or []),
-        same_encoder=same_encoder, keys=keys, keys_grace=keys_grace, state=_state(state), ceiling=ceiling,
-        counting=counting, tls_cert=tls_cert, tls_key=tls_key, workers=workers, threads=threads,
-        max_waiting=max_waiting, max_connections=max_connections, max_batch=max_batch, max_bytes=max_bytes,
-        max_inflight=max_inflight,
-        max_characters=max_characters, timeout=timeout, read_timeout=read_timeout, console=page,
+        protector=protector, collections=collections, host=host, port=port, upstream=upstream,
+        upstream_model=upstream_model, upstream_key_variable=upstream_key_variable,
+        allow_remote=",".join(allow_remote or []), same_encoder=same_encoder, keys=keys,
+        keys_grace=keys_grace, state=_state(state), ceiling=ceiling, counting=counting, tls_cert=tls_cert,
+        tls_key=tls_key, workers=workers, threads=threads, max_waiting=max_waiting,
+        max_connections=max_connections, max_batch=max_batch, max_bytes=max_bytes,
+        max_inflight=max_inflight, max_characters=max_characters, timeout=timeout,
+        read_timeout=read_timeout, console=page,
     )  # fmt: skip
     _check(settings)
     _serve(settings)
+
+
+def _require_packages() -> None:
+    for package in _NEEDED:
+        if find_spec(package) is None:
+            raise MissingPackageError(package, "serve", "for the gateway")
 
 
 def _make_key(
@@ -161,23 +169,35 @@ def _state(given: Path | None) -> Path:
 
 def _check(settings: Any) -> None:
     """Refuse in one line what a worker could only refuse with a long one."""
-    from sfumato.server.tenancy.keys import read_keys
+    from sfumato.server.collections.serving import refuse_several
     from sfumato.server.tenancy.state import State
-    from sfumato.server.tenancy.tenants import LOCAL, open_protector
 
-    guarantee, ceilings = open_protector(settings, settings.protector).guarantee, {LOCAL: settings.ceiling}
-    if settings.keys is not None:
-        found = read_keys(settings.keys)
-        if not found.digests:
-            raise InputError(f"The keys file {settings.keys} holds no key. Make one with --new-key.")
-        own = {name: each.ceiling for name, each in found.tenants.items() if each.protector is None}
-        ceilings = {name: settings.ceiling if each is None else each for name, each in own.items()}
+    ceilings = _ceilings(settings)
     for path in (settings.tls_cert, settings.tls_key):
         if path is not None and not path.is_file():
             raise InputError(f"There is no file {path} for TLS.")
+    refuse_several(settings)
     state = State(settings.state)
-    for tenant, ceiling in ceilings.items():
-        state.check(tenant, guarantee, ceiling=ceiling, counting=settings.counting)
+    if settings.protector is not None:
+        from sfumato.server.tenancy.tenants import open_protector
+
+        guarantee = open_protector(settings, settings.protector).guarantee
+        for tenant, ceiling in ceilings.items():
+            state.check(tenant, guarantee, ceiling=ceiling, counting=settings.counting)
+
+
+def _ceilings(settings: Any) -> dict[str, float | None]:
+    """The ceilings of tenants that have the gateway's own protector."""
+    from sfumato.server.tenancy.keys import read_keys
+    from sfumato.server.tenancy.tenants import LOCAL
+
+    if settings.keys is None:
+        return {LOCAL: settings.ceiling}
+    found = read_keys(settings.keys)
+    if not found.digests:
+        raise InputError(f"The keys file {settings.keys} holds no key. Make one with --new-key.")
+    own = {name: each.ceiling for name, each in found.tenants.items() if each.protector is None}
+    return {name: settings.ceiling if each is None else each for name, each in own.items()}
 
 
 def _serve(settings: Any) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -38,8 +38,14 @@ LIKE_REMOVAL = (0.95, 0.05)
 _TERMS = 24
 
 
-def audit_page(audit: Audit, *, title: str = "Leakage audit") -> str:
-    """Write the page; it holds no text but those the audit holds, and asks nothing of the network."""
+def audit_page(audit: Audit, *, title: str = "Leakage audit", sealed: Mapping[str, Any] | None = None) -> str:
+    """Write the page; it holds no text but those the audit holds, and asks nothing of the network.
+
+    Args:
+        audit: what was found.
+        title: what stands above it.
+        sealed: figures of the same texts in a sealed collection, for a section of their own.
+    """
     ours = _place(audit)
     others = [*_series(audit), *(_removal(audit) if ours is not None else [])]
     return render(
@@ -68,6 +74,7 @@ def audit_page(audit: Audit, *, title: str = "Leakage audit") -> str:
         limits=limits(audit),
         standards=STANDARDS,
         settings=_settings(audit.settings),
+        sealed=None if sealed is None else _sealed(sealed),
         concept=", ".join(each.name for each in audit.concepts) or audit.concept,
         worst_concept=audit.concept,
         beside=audit.outcome != "refused"
@@ -207,3 +214,18 @@ def _settings(settings: dict[str, Any]) -> list[tuple[str, str]]:
         else:
             flat.append((key, "none" if value is None else str(value)))
     return [(key.replace("_", " "), value) for key, value in flat]
+
+
+def _sealed(found: Mapping[str, Any]) -> dict[str, Any]:
+    """The figures of a sealed collection, as they are shown."""
+    low, high = (percent(each) for each in found["between"])
+    shown = {name: _unbroken(percent(found[name])) for name in ("recall", "kept", "named", "unsealed")}
+    return {
+        **found,
+        **shown,
+        "between": _unbroken(f"{low} to {high}"),
+        "guessed": _unbroken(percent(found["guessed"])),
+        "lines": [[_unbroken(each) for each in line] for line in found["lines"]],
+        "kilobytes": f"{found['bytes'] / 1000:.0f}",
+        "candidates": f"{found['candidates']:.0f}",
+    }

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from sfumato.sealing.crypto.envelope import Bound, Envelope
     from sfumato.sealing.crypto.keys import SealingKey
     from sfumato.sealing.erasure.shredding import ErasureRecord, Shredder
+    from sfumato.sealing.reading import SealedReader
     from sfumato.sealing.store import SealedStore
 
 __getattr__, __dir__ = on_first_use(
@@ -20,6 +21,7 @@ __getattr__, __dir__ = on_first_use(
         "crypto.envelope": "Bound Envelope",
         "crypto.keys": "SealingKey",
         "erasure.shredding": "ErasureRecord Shredder",
+        "reading": "SealedReader",
         "store": "SealedStore",
     },
 )
@@ -29,6 +31,7 @@ __all__ = [
     "Envelope",
     "ErasureRecord",
     "SealedHit",
+    "SealedReader",
     "SealedResult",
     "SealedRow",
     "SealedStore",

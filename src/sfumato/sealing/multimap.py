@@ -7,24 +7,31 @@ updated moves on to the next slot. So a record found at an address is the one th
 
 from __future__ import annotations
 
-import hmac
 import struct
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
+from cryptography.hazmat.primitives.ciphers import Cipher
+from cryptography.hazmat.primitives.ciphers.algorithms import AES
+from cryptography.hazmat.primitives.ciphers.modes import ECB
 from numpy.typing import NDArray
 
 from sfumato.accounting.keys import KeyHolder
 from sfumato.errors import ArtifactError
 from sfumato.sealing.crypto.keys import SealingKey
+from sfumato.sealing.crypto.prf import Prf
 
 PostingPlace = tuple[int, int, int]
 """Table, cell and slot of one posting."""
+FIRST_OWN_TABLE = 1 << 32
+"""From here on tables are no ways to cut the space: postings of found values and of filters."""
 
 _LAYOUTS = [struct.Struct(f"<{count}Q") for count in range(6)]
 _HEAD = struct.Struct("<QQ")
 _ENTRY = np.dtype([("slot", "<u8"), ("row", "<u8")])
+_ROW = struct.Struct("<HHIQ")
+_ROW_MARK = 0x5366
 _LEAST = 128
 """Bytes of the smallest list: lists of few rows all look alike."""
 
@@ -35,13 +42,15 @@ class RecordIds(KeyHolder):
     They are written as UUIDs, which every product takes as they are.
     """
 
-    __slots__ = ("_cells", "_postings", "_texts", "epoch", "lane")
+    __slots__ = ("_cells", "_postings", "_rows", "_tags", "_texts", "epoch", "lane")
 
     def __init__(self, key: SealingKey, tenant: str, collection: str, *, epoch: int, lane: int = 0) -> None:
         self.epoch, self.lane = epoch, lane
-        self._postings = key.derive("address", tenant, collection, "posting")
-        self._cells = key.derive("address", tenant, collection, "cell")
-        self._texts = key.derive("id", tenant, collection, "text")
+        self._postings = Prf(key.derive("address", tenant, collection, "posting"))
+        self._cells = Prf(key.derive("address", tenant, collection, "cell"))
+        self._texts = Prf(key.derive("id", tenant, collection, "text"))
+        self._tags = Prf(key.derive("address", tenant, collection, "tag"))
+        self._rows = Cipher(AES(key.derive("id", tenant, collection, "record")), ECB())
 
     def posting(self, table: int, cell: int, slot: int) -> str:
         """The id of one row's record in one cell."""
@@ -49,7 +58,32 @@ class RecordIds(KeyHolder):
 
     def text(self, row: int) -> str:
         """The id of the record that holds a row's text and metadata."""
-        return _id(self._texts, self.epoch, row)
+        return (
+            _id(self._texts, self.epoch, self.lane, row, 0)
+            if self.lane
+            else _id(self._texts, self.epoch, row)
+        )
+
+    def row(self, number: int) -> str:
+        """The id of a row's only record, where a handle has one a row: a permutation, so it reads back."""
+        block = self._rows.encryptor().update(_ROW.pack(_ROW_MARK, self.lane, self.epoch, number))
+        return _as_id(block.hex())
+
+    def number(self, name: str) -> int | None:
+        """The number of the row whose only record has this id; None for any other id."""
+        try:
+            block = bytes.fromhex(name.replace("-", ""))
+        except ValueError:
+            return None
+        if len(block) != _ROW.size or _as_id(block.hex()) != name:
+            return None
+        mark, lane, epoch, number = _ROW.unpack(self._rows.decryptor().update(block))
+        own = (mark, lane, epoch) == (_ROW_MARK, self.lane, self.epoch)
+        return int(number) if own else None
+
+    def tag(self, table: int, cell: int) -> bytes:
+        """What rows of one cell share in the store, where a handle has it filter by cells."""
+        return self._tags(_LAYOUTS[3].pack(self.epoch, table, cell))[:16]
 
     def generation(self) -> str:
         """The id of the record that counts this writer's changes; it stays when the epoch does not."""
@@ -57,7 +91,7 @@ class RecordIds(KeyHolder):
 
     def cell(self, table: int, cell: int) -> bytes:
         """The name of a cell in the client's own state."""
-        return _prf(self._cells, self.epoch, table, cell, self.lane)[:16]
+        return self._cells(_LAYOUTS[4].pack(self.epoch, table, cell, self.lane))[:16]
 
     def __repr__(self) -> str:
         """Show nothing of the keys."""
@@ -107,11 +141,10 @@ class PostingList:
         return cls(next_slot, dict(zip(entries["slot"].tolist(), entries["row"].tolist(), strict=True)))
 
 
-def _prf(key: bytes, *numbers: int) -> bytes:
-    """HMAC-SHA256 of numbers of a fixed width, so that no two lists of them give the same bytes."""
-    return hmac.digest(key, _LAYOUTS[len(numbers)].pack(*numbers), "sha256")
+def _id(prf: Prf, *numbers: int) -> str:
+    """A function of numbers of a fixed width, so that no two lists of them give the same bytes."""
+    return _as_id(prf(_LAYOUTS[len(numbers)].pack(*numbers)).hex())
 
 
-def _id(key: bytes, *numbers: int) -> str:
-    digits = _prf(key, *numbers).hex()
+def _as_id(digits: str) -> str:
     return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:32]}"

@@ -8,11 +8,10 @@ and the size class of each value.
 
 from __future__ import annotations
 
-import hmac
 import json
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -26,6 +25,7 @@ from sfumato.sealing.crypto.envelope import Bound, Envelope
 from sfumato.sealing.crypto.keys import SealingKey
 from sfumato.sealing.crypto.packing import Precision
 from sfumato.sealing.crypto.padding import padded, unpadded
+from sfumato.sealing.crypto.prf import Prf
 from sfumato.sealing.erasure.shredding import Shredder
 from sfumato.sealing.multimap import PostingList, PostingPlace, RecordIds
 
@@ -34,6 +34,8 @@ CellKey = tuple[int, int]
 _LEAST = 250
 """Bytes of the smallest value of a row: rows with short ids and few postings all look alike."""
 _NAME_BYTES = 16
+_MOST_CHANGED = 100_000
+"""Lists of postings that a transaction keeps in memory."""
 _TRIES = 8
 
 
@@ -60,15 +62,23 @@ class SealedSettings:
     epoch: int = 0
     """Raised whenever cells are learned anew; every id is another then."""
     lane: int = 0
-    """The number of this writer."""
+    """The number of this writer: 0 of the first one, a random one of every other."""
+    writer: str = ""
+    """The public key that this writer signs with, in hex; empty where nothing is signed."""
     rows: int = 0
     next_number: int = 1
     generation: int = 0
     """How many changes there were; the store holds the same number, so that an older copy of it shows."""
+    change: str = ""
+    """A random name of the last change: copies of one state that both go on writing have different ones."""
     codebook: int = 0
     """The number whose salt the codebook is sealed under; 0 while there is none."""
     learned: int = 0
     """How many rows the cells were learned on."""
+    handle: str = "multimap"
+    """How the store finds candidates."""
+    options: dict[str, Any] = field(default_factory=dict)
+    """What the handle and the found values were set to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +97,15 @@ class ClientState(KeyHolder):
 
     def __init__(self, file: StateFile, key: SealingKey, tenant: str) -> None:
         self.file, self.tenant, self._key = file, tenant, key
-        self._envelope = Envelope(key.derive("state", tenant))
+        self.envelope = Envelope(key.derive("state", tenant))
+        """What the client's files are sealed with."""
         self._cached: tuple[Any, SealedSettings | None] | None = None
-        self._names: tuple[str, bytes] | None = None
+        self._names: tuple[str, Prf] | None = None
         self._ids: tuple[tuple[str, int, int], RecordIds] | None = None
         self._codebook: tuple[tuple[int, int], Codebook] | None = None
+        self._changed: dict[CellKey, PostingList] = {}
+        self._made: dict[int, bytes] = {}
+        file.unsaved.append(self)
 
     @cached_property
     def shredder(self) -> Shredder:
@@ -115,7 +129,7 @@ class ClientState(KeyHolder):
         return self._cached[1]
 
     def _read_settings(self, sealed: bytes) -> SealedSettings:
-        (plain,) = self._envelope.open_all([sealed], [self._bounds("settings", [("", 0)], "")[0]])
+        (plain,) = self.envelope.open_all([sealed], [self._bounds("settings", [("", 0)], "")[0]])
         if plain is None:
             raise InputError(
                 f"The key {self._key.fingerprint} does not open the state in `{self.file.folder}` for this "
@@ -126,7 +140,7 @@ class ClientState(KeyHolder):
     def settle(self, settings: SealedSettings) -> None:
         """Write the settings."""
         plain = padded(json.dumps(asdict(settings)).encode().ljust(_LEAST))
-        sealed = self._envelope.seal(plain, self._bounds("settings", [("", 0)], "")[0])
+        sealed = self.envelope.seal(plain, self._bounds("settings", [("", 0)], "")[0])
         self.file.run("INSERT OR REPLACE INTO facts VALUES ('settings', ?)", (sealed,))
         self._cached = None
 
@@ -152,45 +166,76 @@ class ClientState(KeyHolder):
 
     def new_salts(self, numbers: Iterable[int]) -> list[bytes]:
         """The salts to seal rows with, on disk before they are used."""
-        return self.shredder.salts([str(number) for number in numbers])
+        asked = list(numbers)
+        made = self._just_made(asked)
+        if made is None:
+            made = self.shredder.salts([str(number) for number in asked])
+            self._made = dict(zip(asked, made, strict=True))
+        return made
 
     def salts(self, numbers: Iterable[int]) -> list[bytes | None]:
         """The salts of rows; without them nothing of a row opens. None where a row was erased."""
-        return self.shredder.find([str(number) for number in numbers])
+        asked = list(numbers)
+        return list(self._just_made(asked) or self.shredder.find([str(number) for number in asked]))
+
+    def _just_made(self, numbers: list[int]) -> list[bytes] | None:
+        """Salts that this transaction made last, if all are among them: nobody else can have erased them."""
+        made = self._made if self.file.inside else {}
+        return [made[each] for each in numbers] if numbers and all(each in made for each in numbers) else None
 
     def _bounds(
         self, kind: str, names: Iterable[tuple[str, int]], collection: str | None = None
-    ) -> list[Bound]:
+    ) -> list[bytes]:
         chosen = self.settings.collection if collection is None else collection
-        shared: dict[str, Any] = {"tenant": self.tenant, "collection": chosen, "kind": f"state {kind}"}
-        return [Bound(record_id=name, version=version, **shared) for name, version in names]
+        shared = Bound(tenant=self.tenant, collection=chosen, record_id="", kind=f"state {kind}")
+        pairs = list(names)
+        return shared.encoded_all([name for name, _ in pairs], [version for _, version in pairs])
 
     # Cells
 
     def lists(self, cells: Iterable[CellKey]) -> dict[CellKey, PostingList]:
         """The postings of cells; one that holds no row is not there."""
-        ids = self.ids()
-        names = {ids.cell(*each): each for each in cells}
+        ids, asked = self.ids(), list(cells)
+        changed = self._changed
+        names = {ids.cell(*each): each for each in asked if each not in changed}
         found = list(self.file.among("SELECT place, value FROM cells WHERE place IN", list(names)))
         opened = self._opened("cell", [(place.hex(), 0, value, None) for place, value in found])
-        return {
+        there = {
             names[place]: PostingList.from_bytes(unpadded(plain))
             for (place, _), plain in zip(found, opened, strict=True)
         }
+        return there | {each: changed[each] for each in asked if each in changed}
 
     def save_lists(self, lists: Mapping[CellKey, PostingList]) -> None:
-        """Write the postings of cells."""
-        ids = self.ids()
+        """Write the postings of cells, at the end of the transaction: most cells are changed many times."""
+        if not self.file.inside:
+            with self.file.changing():
+                return self.save_lists(lists)
+        self._changed.update(lists)
+        if len(self._changed) > _MOST_CHANGED:
+            self.save()
+
+    def save(self) -> None:
+        """Write the lists that were changed."""
+        ids, lists = self.ids(), self._changed
+        if not lists:
+            return
         places = [ids.cell(*each) for each in lists]
         plains = [padded(each.to_bytes()) for each in lists.values()]
         bounds = self._bounds("cell", ((place.hex(), 0) for place in places))
-        sealed = self._envelope.seal_all(plains, bounds)
+        sealed = self.envelope.seal_all(plains, bounds)
         self.file.run_all(
-            "INSERT OR REPLACE INTO cells VALUES (?, ?)", list(zip(places, sealed, strict=True))
+            "INSERT OR REPLACE INTO cells VALUES (?, ?)", sorted(zip(places, sealed, strict=True))
         )
+        self._changed = {}
+
+    def forget(self) -> None:
+        """Drop what a transaction kept in memory."""
+        self._changed, self._made = {}, {}
 
     def clear_lists(self) -> None:
         """Drop every cell, before rows are filed anew."""
+        self._changed = {}
         self.file.run("DELETE FROM cells")
 
     # Rows
@@ -236,7 +281,7 @@ class ClientState(KeyHolder):
             padded(json.dumps([each.id, each.mark, each.places]).encode().ljust(_LEAST)) for each in members
         ]
         bounds = self._bounds("row", ((str(each.number), each.number) for each in members))
-        sealed = self._envelope.seal_all(plains, bounds, self.new_salts(each.number for each in members))
+        sealed = self.envelope.seal_all(plains, bounds, self.new_salts(each.number for each in members))
         numbers, names = [each.number for each in members], self._hidden(each.id for each in members)
         values = list(zip(numbers, names, sealed, strict=True))
         self.file.run_all("INSERT OR REPLACE INTO members VALUES (?, ?, ?)", values)
@@ -260,9 +305,9 @@ class ClientState(KeyHolder):
         """What users' ids are called here."""
         collection = self.settings.collection
         if self._names is None or self._names[0] != collection:
-            self._names = (collection, self._key.derive("id", self.tenant, collection, "row"))
-        key = self._names[1]
-        return [hmac.digest(key, each.encode(), "sha256")[:_NAME_BYTES] for each in user_ids]
+            self._names = (collection, Prf(self._key.derive("id", self.tenant, collection, "row")))
+        prf = self._names[1]
+        return [prf(each.encode())[:_NAME_BYTES] for each in user_ids]
 
     # Codebook
 
@@ -281,7 +326,7 @@ class ClientState(KeyHolder):
         """Write the cells under a salt of their own; the one before goes at the next erasure."""
         (number,) = self.numbers(1)
         (bound,) = self._bounds("codebook", [("", number)])
-        sealed = self._envelope.seal(codebook.to_bytes(), bound, self.new_salts([number])[0])
+        sealed = self.envelope.seal(codebook.to_bytes(), bound, self.new_salts([number])[0])
         self.file.run("INSERT OR REPLACE INTO facts VALUES ('codebook', ?)", (sealed,))
         before = self.settings.codebook
         if before:
@@ -300,7 +345,7 @@ class ClientState(KeyHolder):
         """Note which cells tell of rows that are gone."""
         (bound,) = self._bounds("left", [("", 0)])
         plain = padded(json.dumps(sorted(cells)).encode().ljust(_LEAST))
-        self.file.run("INSERT OR REPLACE INTO facts VALUES ('left', ?)", (self._envelope.seal(plain, bound),))
+        self.file.run("INSERT OR REPLACE INTO facts VALUES ('left', ?)", (self.envelope.seal(plain, bound),))
 
     # Erasures
 
@@ -321,7 +366,7 @@ class ClientState(KeyHolder):
     def _opened(self, kind: str, values: Sequence[tuple[str, int, bytes, bytes | None]]) -> list[bytes]:
         """Open values of the state, each by its name, version and salt; here a bad one is damage."""
         bounds = self._bounds(kind, ((name, version) for name, version, _, _ in values))
-        opened = self._envelope.open_all([each[2] for each in values], bounds, [each[3] for each in values])
+        opened = self.envelope.open_all([each[2] for each in values], bounds, [each[3] for each in values])
         whole = [each for each in opened if each is not None]
         if len(whole) < len(opened):
             raise ArtifactError(

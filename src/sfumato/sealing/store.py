@@ -9,57 +9,68 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Literal, get_args, overload
+from typing import Any, Literal, overload
 
+from sfumato.concepts.concept import Concept
 from sfumato.embedders import Embedder, load_embedder
 from sfumato.embedders.texts import checked_texts
-from sfumato.errors import InputError, ParameterError
-from sfumato.evaluation.calibrate import Keep
+from sfumato.errors import InputError
 from sfumato.files import PathLike, require_place, write_atomic
 from sfumato.numbers import whole_number
-from sfumato.sealing.cells.codebook import MOST_TABLES
+from sfumato.release import Releasing
 from sfumato.sealing.cells.filing import MOST_UNITS
 from sfumato.sealing.cells.measuring import Oversampling
+from sfumato.sealing.client.asking import new_settings
+from sfumato.sealing.client.bundles import export_bundle
 from sfumato.sealing.client.changing import RowWriter
 from sfumato.sealing.client.contents import SealedResult, SealedRow, refuse_large
-from sfumato.sealing.client.opening import open_state
+from sfumato.sealing.client.lanes import MOST_HITS, Lane, search_lanes
+from sfumato.sealing.client.opening import begin_lane, open_state
 from sfumato.sealing.client.searching import RowSearch
-from sfumato.sealing.client.session import SealedClient
+from sfumato.sealing.client.session import SealedClient, require_handle
 from sfumato.sealing.client.writing import OnRows
 from sfumato.sealing.crypto.keys import SealingKey
 from sfumato.sealing.crypto.packing import Precision
+from sfumato.sealing.crypto.signing import FILE as WRITER_FILE
 from sfumato.sealing.erasure.shredding import ErasureRecord
+from sfumato.sealing.reading import SealedReader, open_lanes
 from sfumato.sealing.records import Records
 from sfumato.sealing.state import SealedSettings
-from sfumato.stores.base import Store
+from sfumato.stores.base import Closable, Store
 from sfumato.stores.rows import Where, checked_ids, checked_metadata, checked_vectors, checked_where
 from sfumato.types import Vectors
 
-Handle = Literal["multimap"]
-_MOST_HITS, _MOST_PROBES = 1000, 4096
-_COPIED_AT_ONCE = 50_000
+_COPIED_AT_ONCE, _IDS_AT_ONCE = 50_000, 10_000
 
 
-class SealedStore:
+class SealedStore(Closable):
     """Texts, vectors and metadata, sealed before they reach a store and searched by the client.
 
     Args:
         store: where records go; a collection of its own.
         key: the key, or the file it is in.
         folder: where the client's state is, or is made; sealed, and as needful as the key.
-        handle: how the store finds candidates: by an encrypted multimap of cells.
+        handle: how the store finds candidates: multimap (for a new collection), tags, codes or noise.
         embedder: turns texts into vectors, by name or itself. Without one a new collection needs vectors with
             every row, and one that is there loads by name what it was sealed with.
         tenant: whose rows these are; every tenant has keys of its own.
-        precision: how vectors are kept. This and the next four are for a new collection; one that is there
-            keeps its own.
+        precision: how vectors are kept. This, the next four and what is said of handles are for a new
+            collection; one that is there keeps its own.
         tables: how many ways the cells cut the space; more need fewer records a query and more a row.
         probes: cells of each table that a query asks for; "auto" measures how many it takes.
         keep: what "auto" is to keep of clean search, such as recall@10=0.99.
         units: sentences that a long text is filed under beside itself, at most.
         buffer: records that may wait at the client until more are there. Records that reach the store
             together can be seen to belong together: with single rows that says which postings are one row's.
+        bits: of a row, shown by the handle codes; 64 for a new collection.
+        release: what the handle noise shows: a noise ratio (1.4 for a new collection) of Laplace noise, or a
+            mechanism, a release or a protector, which is then to be given whenever the collection is opened.
+        names: what is found in texts so that `search_name` finds it: concepts, or names of the catalog's.
+        filters: fields that `where` then fetches only the matching rows of; handle multimap.
+        signed: whether readers, who have the key too, are kept from writing what others accept; for a new
+            collection. Every record then counts only by its digest, which the writer vouches for.
+        bundles: what other writers exported of their lanes: a search finds their rows, too.
+        writers: public keys of those whose bundles count, in a collection that is signed.
         create: whether the collection may be a new one.
     """
 
@@ -69,7 +80,7 @@ class SealedStore:
         *,
         key: SealingKey | PathLike,
         folder: PathLike,
-        handle: Handle = "multimap",
+        handle: str | None = None,
         embedder: Embedder | str | None = None,
         tenant: str = "",
         precision: Precision = "int8",
@@ -78,32 +89,92 @@ class SealedStore:
         keep: str = "recall@10=0.99",
         units: int = MOST_UNITS,
         buffer: int = 0,
+        bits: int | None = None,
+        release: float | Releasing | None = None,
+        names: Concept | str | Sequence[Concept | str] | None = None,
+        filters: Sequence[str] = (),
+        signed: bool = False,
+        bundles: Iterable[PathLike] = (),
+        writers: Iterable[str] | None = None,
         create: bool = True,
     ) -> None:
-        if handle not in get_args(Handle):
-            raise ParameterError(f"`handle` must be one of {get_args(Handle)}. Found {handle!r:.40}.")
-        if precision not in get_args(Precision):
-            raise ParameterError(
-                f"`precision` must be one of {get_args(Precision)}. Found {precision!r:.40}."
-            )
-        if Keep.parse(keep).metric == "cosine":
-            raise ParameterError("`keep` must ask for recall or ndcg of a search. Found cosine.")
-        new = {
-            "precision": precision,
-            "tables": whole_number(tables, "tables", 1, MOST_TABLES),
-            "asked_probes": 0 if probes == "auto" else whole_number(probes, "probes", 1, _MOST_PROBES),
-            "keep": keep,
-            "units": whole_number(units, "units", 0, 1024),
-        }
-        self.store, self.tenant = store, tenant
+        options = {"bits": bits, "release": release, "filters": filters, "names": names}
+        new = new_settings(
+            Path(folder), handle, options, precision=precision, tables=tables, probes=probes, keep=keep,
+            units=units, signed=signed,
+        )  # fmt: skip
+        self.store, self.tenant, self._closed = store, tenant, False
         self._key = key if isinstance(key, SealingKey) else SealingKey.load(key)
         encoder = load_embedder(embedder) if isinstance(embedder, str | os.PathLike) else embedder
-        state = open_state(store, Path(folder), self._key, tenant, encoder, new if create else None)
+        state = open_state(store, Path(folder), self._key, tenant, encoder, new if create else None, signed)
         waiting = whole_number(buffer, "buffer", 0, 10**6)
-        self._client = SealedClient(state, Records(store), self._key, encoder, waiting)
+        try:
+            require_handle(state.settings, handle)
+            self._client = SealedClient(state, Records(store), self._key, encoder, waiting, options)
+        except BaseException:
+            state.file.close()
+            raise
         self._search, self._writer = RowSearch(self._client), RowWriter(self._client)
+        own = (state.settings.collection, state.settings.lane)
+        try:
+            others = open_lanes(
+                store, self._key, bundles, tenant=tenant, embedder=encoder, writers=writers, without=own
+            )
+        except BaseException:
+            state.file.close()
+            raise
+        self._lanes = [Lane("", self._client, self._search), *others]
         if not state.file.busy():
             self._client.catch_up()
+
+    # Several writers, and readers
+
+    @classmethod
+    def join(
+        cls, store: Store, *, key: SealingKey | PathLike, folder: PathLike, bundle: PathLike, **options: Any
+    ) -> SealedStore:
+        """Become another writer of a collection, with a state of one's own, by the bundle of one who is.
+
+        Takes what `SealedStore` takes; rows are added, changed and erased by the writer who added them.
+        """
+        secret = key if isinstance(key, SealingKey) else SealingKey.load(key)
+        tenant, writers = options.get("tenant", ""), options.get("writers")
+        (lane,) = open_lanes(store, secret, [bundle], tenant=tenant, writers=writers)
+        try:
+            begin_lane(Path(folder), secret, tenant, lane.client.state)
+        finally:
+            lane.client.state.file.close()
+        bundles = [bundle, *options.pop("bundles", ())]
+        return cls(store, key=secret, folder=folder, bundles=bundles, create=False, **options)
+
+    @staticmethod
+    def reader(
+        store: Store,
+        *,
+        key: SealingKey | PathLike,
+        bundles: Iterable[PathLike],
+        embedder: Embedder | str | None = None,
+        tenant: str = "",
+        writers: Iterable[str] | None = None,
+    ) -> SealedReader:
+        """Open a collection to search and read, by a bundle of each writer; see `SealedReader`."""
+        secret = key if isinstance(key, SealingKey) else SealingKey.load(key)
+        encoder = load_embedder(embedder) if isinstance(embedder, str | os.PathLike) else embedder
+        lanes = open_lanes(store, secret, bundles, tenant=tenant, embedder=encoder, writers=writers)
+        return SealedReader(store, lanes)
+
+    def export_reader(self, folder: PathLike) -> None:
+        """Write a bundle of this writer's lane into a folder, or make the one that is there anew.
+
+        It holds salts: after an erasure make it anew, or destroy it, wherever it was given.
+        """
+        self._client.handle.require_shared()
+        export_bundle(self._client, self._key, Path(folder))
+
+    @property
+    def writer(self) -> str:
+        """The public key that this writer signs with, to be told to readers; empty if nothing is signed."""
+        return self._client.state.settings.writer
 
     # Rows in and out
 
@@ -208,17 +279,15 @@ class SealedStore:
         self, texts: Any = None, k: int = 10, where: Where | None = None, *, vectors: Any = None
     ) -> Any:
         """The k nearest rows of a text, or of each of many; the nearest first."""
-        if (texts is None) == (vectors is None):
-            raise InputError("Give texts or vectors to search by, and not both.")
-        k = whole_number(k, "k", 1, _MOST_HITS)
-        allowed = checked_where(where)
-        alone = isinstance(texts, str)
-        if vectors is None:
-            asked = self._client.embed(checked_texts([texts] if alone else texts))
-        else:
-            asked = checked_vectors(vectors, self._client.state.settings.dim or None)
-        found = [self._search.search(each, k, allowed) for each in asked]
-        return found[0] if alone else found
+        found = search_lanes(self._lanes, texts, k, where, vectors)
+        return found[0] if isinstance(texts, str) else found
+
+    def search_name(self, name: str, k: int = 10, where: Where | None = None) -> SealedResult:
+        """Rows that hold a value (of `names`), whatever its case and spaces; those most about it first."""
+        k = whole_number(k, "k", 1, MOST_HITS)
+        (text,) = checked_texts([name])
+        vector = None if self._client.encoder() is None else self._client.embed([text])[0]
+        return self._search.named(text, vector, k, checked_where(where))
 
     def get(self, ids: Iterable[str]) -> list[SealedRow]:
         """The rows that are there, in the order of `ids`; the store sees that they were asked for."""
@@ -228,6 +297,29 @@ class SealedStore:
         rows = self._client.texts(numbers)
         self._client.refuse_bad((n for n, row in zip(numbers, rows, strict=True) if row is None), "Reading")
         return [row for row in rows if row is not None]
+
+    def known(self, ids: Iterable[str]) -> list[str]:
+        """Those of `ids` that are there, in their order; the store is not asked."""
+        names = checked_ids(ids)
+        members = self._client.state.find(names)
+        return [name for name in names if name in members]
+
+    def ids(self) -> Iterator[str]:
+        """The id of every row, in the order they came; the store is not asked."""
+        for members in self._client.state.walk(_IDS_AT_ONCE):
+            yield from (each.id for each in members)
+
+    def vectors(self, ids: Iterable[str]) -> dict[str, Vectors]:
+        """`[d]` the vector of each row that is there, by its id and as it is kept."""
+        members = list(self._client.state.find(checked_ids(ids)).values())
+        vectors, bad = self._client.vectors(members)
+        self._client.refuse_bad(bad, "Reading")
+        pairs = zip(members, vectors, strict=True)
+        return {each.id: vector for each, vector in pairs if each.number not in bad}
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """`[n, d]` the vectors of texts by the collection's encoder, which are kept nowhere."""
+        return self._client.embed(checked_texts(texts))
 
     def iterate(self, size: int = 256) -> Iterator[list[SealedRow]]:
         """Every row, `size` at a time, in the order they came; not those that come or change meanwhile."""
@@ -248,6 +340,16 @@ class SealedStore:
     def measured(self) -> Oversampling | None:
         """How many candidates keep what was asked, where this client learned the cells."""
         return self._writer.measured
+
+    @property
+    def sees(self) -> str:
+        """What the store can see of rows and queries, as one sentence without its beginning."""
+        return self._client.handle.sees
+
+    @property
+    def encoder(self) -> Embedder | None:
+        """What texts are embedded with; None where vectors are always given."""
+        return self._client.encoder()
 
     @property
     def settings(self) -> SealedSettings:
@@ -271,7 +373,8 @@ class SealedStore:
             except FileExistsError:
                 raise InputError(f"`{target}` has to be new. Found something of that name.") from None
             # Salts are only added and destroyed by those who are alone with the state.
-            for path in (*file.folder.glob("salts-*"), *file.folder.glob("shred-root-*")):
+            parts = ("salts-*", "shred-root-*", WRITER_FILE)
+            for path in (path for part in parts for path in file.folder.glob(part)):
                 write_atomic(target / path.name, path.read_bytes(), permissions=0o600)
             file.copy(target)
 
@@ -280,20 +383,16 @@ class SealedStore:
         self._client.outbox.send()
 
     def close(self) -> None:
-        """Send what waits, and let go of the state and the store."""
+        """Send what waits, and let go of the state and the store; once, however often it is called."""
+        if self._closed:
+            return
+        self._closed = True
         try:
             self._client.outbox.send()
         finally:
-            self._client.state.file.close()
+            for lane in self._lanes:
+                lane.client.state.file.close()
             self.store.close()
-
-    def __enter__(self) -> SealedStore:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         """Where it is, and nothing secret."""

@@ -12,10 +12,12 @@ from importlib import import_module
 from typing import Any
 
 from sfumato.errors import MissingPackageError, SfumatoError
+from sfumato.server.collections.serving import ServedCollections
 from sfumato.server.http.guard import Guard
 from sfumato.server.http.logs import start_logging, tell
 from sfumato.server.http.metrics import Metrics
 from sfumato.server.settings import GatewaySettings
+from sfumato.server.tenancy.encoders import Encoders
 from sfumato.server.tenancy.keys import KeyRing
 from sfumato.server.tenancy.tenants import Tenants
 from sfumato.server.turns.engine import Engine
@@ -29,6 +31,7 @@ class Gateway:
 
     settings: GatewaySettings
     tenants: Tenants
+    collections: ServedCollections
     engine: Engine
     metrics: Metrics
 
@@ -45,8 +48,7 @@ def create_app(settings: GatewaySettings) -> Any:
     start_logging()
     allow_files(settings.max_connections)
     ring = None if settings.keys is None else KeyRing(settings.keys, grace=settings.keys_grace)
-    shares = Shares()
-    gateway = Gateway(settings, Tenants(settings, ring, shares), Engine(settings, shares), Metrics())
+    gateway = _made(settings, ring)
 
     @asynccontextmanager
     async def lifespan(_: Any) -> AsyncIterator[None]:
@@ -64,6 +66,7 @@ def create_app(settings: GatewaySettings) -> Any:
         yield
         watching.cancel()
         await asyncio.to_thread(gateway.engine.close)
+        await asyncio.to_thread(gateway.collections.close)
         tell("stopped")
 
     app = fastapi.FastAPI(
@@ -75,11 +78,23 @@ def create_app(settings: GatewaySettings) -> Any:
         redoc_url=None,
     )
     add_routes(app, gateway)
+    if settings.collections is not None:
+        from sfumato.server.collections.routes import add_collections
+
+        add_collections(app, gateway)
     if settings.console:
         from sfumato.server.console.routes import add_console
 
         add_console(app, gateway)
     return Guard(app, settings, ring, gateway.metrics)
+
+
+def _made(settings: GatewaySettings, ring: KeyRing | None) -> Gateway:
+    shares = Shares()
+    encoders = Encoders(shares)
+    tenants = Tenants(settings, ring, encoders)
+    collections = ServedCollections(settings, encoders, tenants)
+    return Gateway(settings, tenants, collections, Engine(settings, shares), Metrics())
 
 
 def from_environment() -> Any:
@@ -103,10 +118,11 @@ def _say_what_is_on(settings: GatewaySettings) -> None:
         ceiling=settings.ceiling,
         console=settings.console,
         upstream=bool(settings.upstream),
+        collections=settings.collections is not None,
     )
     if settings.keys is None:
         tell("no keys: every process on this machine may use the gateway, and nobody else", logging.WARNING)
     elif settings.tls_cert is None:
         tell("no TLS here: keys and texts travel in the clear unless a proxy adds it", logging.WARNING)
-    if settings.ceiling is None:
+    if settings.ceiling is None and settings.protector is not None:
         tell("no ceiling: what is spent is counted and never refused", logging.WARNING)

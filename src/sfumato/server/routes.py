@@ -60,6 +60,7 @@ _WORDS = {
     400: "Refused: a rule is broken.",
     401: "No valid key.",
     403: "Not from here.",
+    404: "There is nothing of this name.",
     408: "Sent too slowly.",
     413: "Too large.",
     429: "The privacy budget is spent.",

@@ -29,8 +29,11 @@ def default_state() -> Path:
 class GatewaySettings:
     """Everything a gateway can be told."""
 
-    protector: Path
-    """The folder that `sfumato learn` made; tenants may have their own."""
+    protector: Path | None = None
+    """The folder that `sfumato learn` made; tenants may have their own. It may be left out where there are
+    collections."""
+    collections: Path | None = None
+    """The file that names the sealed collections of each tenant."""
     host: str = "127.0.0.1"
     port: int = 8000
     upstream: str = ""
@@ -101,6 +104,7 @@ class GatewaySettings:
             finite_number(self.ceiling, "ceiling", 1e-9, 1e12)
         if (self.tls_cert is None) != (self.tls_key is None):
             raise InputError("TLS needs both files: give --tls-cert and --tls-key.")
+        self._check_served()
         if bool(self.upstream) != bool(self.upstream_model):
             raise InputError("An upstream needs its model's name, and the other way round: give both.")
         if self.keys is None and not is_loopback(self.host):
@@ -108,6 +112,12 @@ class GatewaySettings:
                 f"Without keys the gateway listens on this machine alone. Found --host {self.host!r:.60}. "
                 "Make a key with: sfumato serve --new-key TENANT --keys FILE"
             )
+
+    def _check_served(self) -> None:
+        if self.protector is None and self.collections is None:
+            raise InputError("A gateway needs a protector or sealed collections. Found neither.")
+        if self.protector is None and self.upstream:
+            raise InputError("An upstream needs a protector, which knows its dimensions. Found none.")
 
     def to_environment(self) -> dict[str, str]:
         """The variables from which `from_environment` makes the same settings."""
@@ -123,7 +133,7 @@ class GatewaySettings:
             text = found.get(_variable(each.name), "")
             if text:
                 given[each.name] = _read(each.name, _READERS[str(each.type)], text)
-        if "protector" not in given:
+        if not {"protector", "collections"} & set(given):
             raise InputError(f"The environment variable {_variable('protector')} must name a protector.")
         return cls(**given)
 

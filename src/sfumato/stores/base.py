@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -37,9 +37,26 @@ from sfumato.stores.rows import (
 from sfumato.types import Vectors
 
 MOST_HITS = 10_000
+_Opened = TypeVar("_Opened", bound="Closable")
 
 
-class Store(ABC):
+class Closable(ABC):
+    """What a `with` block closes when it ends: every store, and whatever stands in front of one."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of files and connections."""
+
+    def __enter__(self: _Opened) -> _Opened:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class Store(Closable):
     """A collection of vectors in one product; a subclass says how the product does each thing."""
 
     name: ClassVar[str]
@@ -54,6 +71,7 @@ class Store(ABC):
         self.label = label
         """What the store is called in messages; holds no secret."""
         self.metric: Metric = "cosine" if metric is None else checked_metric(metric)
+        self._asked = metric
         self.dim = dim
         """The dimension of its vectors; None while that is open."""
 
@@ -62,6 +80,7 @@ class Store(ABC):
     ) -> None:
         """Put rows in, in the place of those with the same ids."""
         names = checked_ids(ids)
+        self._found()
         array = self._checked(names, vectors)
         fields = checked_metadata(metadata, len(names))
         if names:
@@ -82,7 +101,7 @@ class Store(ABC):
         k = whole_number(k, "k", 1, MOST_HITS)
         allowed = checked_where(where)
         array = checked_vectors(vectors, self.dim)
-        if self.dim is None or not len(array):
+        if not len(array) or not self._found():
             return [[] for _ in array]
         with self._speaking():
             return self._search(array, k, allowed)
@@ -90,7 +109,7 @@ class Store(ABC):
     def get(self, ids: Iterable[str]) -> Rows:
         """Return the rows that are there, in the order of `ids`."""
         names = checked_ids(ids)
-        if self.dim is None or not names:
+        if not names or not self._found():
             return self._rows([])
         with self._speaking():
             return self._get(names)
@@ -98,14 +117,14 @@ class Store(ABC):
     def delete(self, ids: Iterable[str]) -> None:
         """Take rows out; ids that are not there are passed over."""
         names = checked_ids(ids)
-        if self.dim is not None and names:
+        if names and self._found():
             with self._speaking():
                 self._delete(names)
 
     def batches(self, size: int = 1024) -> Iterator[Rows]:
         """Yield every row, `size` at a time; change nothing in the store until it is through."""
         size = whole_number(size, "size", 1, 10**6)
-        if self.dim is not None:
+        if self._found():
             # The generator is driven here, so that only what the product raises is translated.
             found = self._batches(size)
             while True:
@@ -116,7 +135,7 @@ class Store(ABC):
                 yield rows
 
     def __len__(self) -> int:
-        if self.dim is None:
+        if not self._found():
             return 0
         with self._speaking():
             return self._count()
@@ -130,17 +149,19 @@ class Store(ABC):
     def close(self) -> None:  # noqa: B027
         """Put everything on disk and let go of files and connections."""
 
-    def __enter__(self) -> Store:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
     def __repr__(self) -> str:
         """Where it is, and nothing secret."""
         return f"{type(self).__name__}({self.label}, {self.metric}, dim={self.dim})"
+
+    def _found(self) -> bool:
+        """Whether there is a collection, if need be one that another client has made meanwhile."""
+        if self.dim is None:
+            with self._speaking():
+                self._look()
+        return self.dim is not None
+
+    def _look(self) -> None:  # noqa: B027
+        """Take over a collection that another client has made, where a product has several clients."""
 
     @abstractmethod
     def _add(self, ids: list[str], vectors: Vectors, metadata: list[Metadata]) -> None: ...

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from types import TracebackType
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -11,7 +10,7 @@ import numpy as np
 from sfumato.errors import InputError, ParameterError
 from sfumato.preparing import RowSpans
 from sfumato.reference import Protected, open_protector
-from sfumato.stores.base import Store
+from sfumato.stores.base import Closable, Store
 from sfumato.stores.metadata import refuse_sensitive
 from sfumato.stores.provenance import PROVENANCE, provenance_of, without_provenance
 from sfumato.stores.rows import Hit, Where, checked_ids, checked_metadata, checked_name, checked_vectors
@@ -21,7 +20,7 @@ Queries = Literal["protected", "clean"]
 _LONG = 16
 
 
-class ProtectedStore:
+class ProtectedStore(Closable):
     """Puts a protector in front of a store.
 
     Args:
@@ -144,14 +143,6 @@ class ProtectedStore:
     def close(self) -> None:
         """Close the store."""
         self.store.close()
-
-    def __enter__(self) -> ProtectedStore:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         """The parts, and nothing secret."""

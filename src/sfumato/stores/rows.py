@@ -25,7 +25,8 @@ TEXT_FIELD = "document"
 """The field of a row's metadata that holds its text, in stores that keep texts beside vectors."""
 _LONGEST_ID = 512
 _LARGEST_NORM = 1e6
-_FIELD = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,62}")
+FIELD = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,62}")
+"""Names of metadata fields that every store can keep."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +113,7 @@ def checked_fields(fields: Mapping[str, Any], where: str) -> Metadata:
 
 def checked_name(name: str) -> str:
     """Return the name of a field, or refuse it."""
-    if not isinstance(name, str) or not _FIELD.fullmatch(name):
+    if not isinstance(name, str) or not FIELD.fullmatch(name):
         raise InputError(
             "Names of metadata fields must be a letter or _ and up to 62 letters, digits, _ and -. "
             f"Found {name!r:.40}. Rename it."
@@ -136,7 +137,12 @@ def checked_where(where: Where | None) -> dict[str, list[Scalar]]:
 
 def matches(metadata: Metadata, allowed: Mapping[str, Sequence[Scalar]]) -> bool:
     """Whether a row passes a filter; True is not 1 here, as in the products."""
-    return all(any(_same(metadata.get(name), value) for value in values) for name, values in allowed.items())
+    return all(_among(metadata.get(name), values) for name, values in allowed.items())
+
+
+def _among(found: Any, values: Sequence[Scalar]) -> bool:
+    # First what the interpreter compares by itself: most rows have none of the values.
+    return found in values and any(_same(found, value) for value in values)
 
 
 def _same(found: Any, wanted: Scalar) -> bool:

@@ -40,7 +40,27 @@ EmbedderOption = Annotated[
     str | None,
     typer.Option(help="The encoder; minilm for a new collection, else the one it was sealed with."),
 ]
-HandleOption = Annotated[str, typer.Option(help="How the store finds candidates: multimap.")]
+HandleOption = Annotated[
+    str | None,
+    typer.Option(help="How the store finds candidates: multimap (for a new one), tags, codes or noise."),
+]
+BitsOption = Annotated[int | None, typer.Option(help="Bits of a row that --handle codes shows; 64.")]
+NoiseRatioOption = Annotated[
+    float | None, typer.Option(help="Noise of --handle noise, in lengths of a vector; 1.4.")
+]
+NamesOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--names", metavar="CONCEPT", help="Values that search --name finds: person, phone, email…; repeat."
+    ),
+]
+FilterOption = Annotated[
+    list[str] | None,
+    typer.Option("--filter", metavar="FIELD", help="A field that searches --where by; repeat for more."),
+]
+NameOption = Annotated[
+    str | None, typer.Option("--name", metavar="VALUE", help="Rows that hold a value, such as a name.")
+]
 KeepOption = Annotated[
     str, typer.Option(metavar="METRIC=SHARE", help="What a search is to keep of clean search.")
 ]
@@ -59,7 +79,25 @@ WhereOption = Annotated[
     list[str] | None,
     typer.Option("--where", metavar="FIELD=VALUE", help="Only rows with this metadata; repeat for more."),
 ]
-IdsOption = Annotated[list[str], typer.Option("--id", metavar="ID", help="A row to erase; repeat for more.")]
+IdsOption = Annotated[list[str], typer.Option("--id", metavar="ID", help="The id of a row; repeat for more.")]
+
+FilesOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--files",
+        metavar="PATH",
+        help="Database files, logs, backups or folders of them to look into; repeat. The store's own "
+        "folder and the state are looked into anyway, where they are here.",
+    ),
+]
+LostTextOption = Annotated[
+    str | None,
+    typer.Option(
+        "--text",
+        metavar="FILE",
+        help="Texts and metadata that the rows had, as IN elsewhere; - for lines on stdin.",
+    ),
+]
 
 
 def state_folder(key_file: Path, key: SealingKey, url: str, tenant: str, given: Path | None) -> Path:

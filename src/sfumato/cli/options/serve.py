@@ -10,6 +10,10 @@ import typer
 ProtectorOption = Annotated[
     Path | None, typer.Option(metavar="DIR", help="A protector made by `sfumato learn`.")
 ]
+CollectionsOption = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Names the sealed collections of each tenant and their stores."),
+]
 HostOption = Annotated[str, typer.Option(help="Address to listen on; without keys only a loopback one.")]
 PortOption = Annotated[int, typer.Option(help="Port to listen on.")]
 UpstreamOption = Annotated[

@@ -49,7 +49,7 @@ def units(text: str, most: int = MOST_UNITS) -> list[str]:
     if len(text) <= SHORT_TEXT or most < 2:
         return []
     once: dict[str, str] = {}
-    for sentence in _sentences(text[:_READ]):
+    for sentence in sentences_in(text[:_READ]):
         once.setdefault(sentence.casefold(), sentence)
     found = list(once.values())
     if len(found) <= most:
@@ -60,7 +60,7 @@ def units(text: str, most: int = MOST_UNITS) -> list[str]:
     return [*found[:alone], *(run[:LONGEST_UNIT] for run in runs)]
 
 
-def _sentences(text: str) -> Iterator[str]:
+def sentences_in(text: str) -> Iterator[str]:
     """Sentences with single spaces, fragments joined to what follows, and long ones cut."""
     held, start = "", 0
     ends = [match.end() for match in _END.finditer(text)]

@@ -29,7 +29,7 @@ def many_cells(
     vectors: Vectors, cells: int, rng: np.random.Generator, on_round: OnRound = lambda: None
 ) -> Vectors:
     """`[k, d]` centroids of at most `cells` cells, none of them empty; `vectors` has at least one row."""
-    centroids = _drawn(vectors, cells, rng)
+    centroids = drawn_rows(vectors, cells, rng)
     groups = group_count(len(centroids))
     home = grouped(centroids, groups, rng) if groups > 1 else None
     return _lloyd(vectors, centroids, home, ROUNDS, on_round)
@@ -37,13 +37,13 @@ def many_cells(
 
 def grouped(vectors: Vectors, groups: int, rng: np.random.Generator) -> Rows:
     """`[n]` the group of each row, by k-means of a sample of them."""
-    sample = _drawn(vectors, groups * _ROWS_A_GROUP, rng)
-    centres = _drawn(sample, groups, rng)
+    sample = drawn_rows(vectors, groups * _ROWS_A_GROUP, rng)
+    centres = drawn_rows(sample, groups, rng)
     centres = _lloyd(sample, centres, None, _GROUPING_ROUNDS)
     return in_one_group(centres, np.ones(len(centres), np.float32)).closest(vectors, 1.0)[0]
 
 
-def _drawn(vectors: Vectors, count: int, rng: np.random.Generator) -> Vectors:
+def drawn_rows(vectors: Vectors, count: int, rng: np.random.Generator) -> Vectors:
     """So many rows, drawn without replacement; all of them where there are no more."""
     return vectors[np.sort(rng.choice(len(vectors), min(count, len(vectors)), replace=False))]
 
@@ -56,12 +56,12 @@ def _lloyd(
     for left in reversed(range(rounds)):
         laid = in_one_group(centroids, ones) if home is None else in_groups(centroids, ones, home)
         own, scores = laid.closest(vectors, SHARE)
-        centroids, held = _moved(vectors, own, scores, centroids, refill=left > 0)
+        centroids, held = moved(vectors, own, scores, centroids, refill=left > 0)
         on_round()
     return centroids[held]
 
 
-def _moved(
+def moved(
     vectors: Vectors, own: Rows, scores: Vectors, centroids: Vectors, *, refill: bool
 ) -> tuple[Vectors, Rows]:
     """The mean of each cell's rows, and which cells have any; an empty one may begin again at a far row."""

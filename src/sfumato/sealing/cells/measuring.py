@@ -28,7 +28,7 @@ MOST_PROBES = 256
 QUERIES = 1000
 """Queries that are measured with, where none are given."""
 
-_DEPTH = 10
+DEPTH = 10
 """Judged rows are followed down to so many times k: they move up where others are missed."""
 _Z = 1.96
 
@@ -80,10 +80,10 @@ class Oversampling:
     def says(self) -> str:
         """One line for a person."""
         one = self.chosen
-        line = (
-            f"{one.probes} probes fetch {one.candidates:.0f} records a query and keep {one.kept:.4f} of "
-            f"{self.metric} (at least {one.low:.4f}, {self.queries} queries)"
-        )
+        told = f"{one.probes} probes fetch {one.candidates:.0f} records a query and"
+        if one.probes == one.candidates == one.most:
+            told = f"{one.probes} candidates a query"
+        line = f"{told} keep {one.kept:.4f} of {self.metric} (at least {one.low:.4f}, {self.queries} queries)"
         if self.holds:
             return line + "."
         enough = queries_needed(self.target)
@@ -156,39 +156,89 @@ def fewest(
         record_bytes: what one record costs.
         most_probes: where the search ends.
     """
-    wish = Keep.parse(keep)
-    if wish.metric == "cosine":
-        raise ParameterError("`keep` must ask for recall or ndcg of a search. Found cosine.")
-    kind, k = wish.metric.partition("@")[0], int(wish.metric.partition("@")[2])
+    wish = Wish.parse(keep)
     stored, asked = unit(vectors), unit(queries, dim=codebook.dim)
     _check(stored, places, asked, own=own, relevant=relevant, apart=apart)
     most_probes = min(whole_number(most_probes, "most_probes", 1, 1 << 20), max(codebook.cells))
-    ranked = exact(asked, stored, k * (1 if relevant is None else _DEPTH), own)
-    gains, ideal = _gains(ranked, relevant, k, kind)
+    ranked = exact(asked, stored, wish.depth(relevant), own)
     routed = codebook.route(asked, most_probes)
     found_at, fetched = reached(ranked, places, routed, codebook.cells)
-    set_apart(found_at, gains > 0, routed, apart or [])
-    steps = _steps(most_probes)
-    values = np.stack([_answered(gains, found_at <= probes, k, kind) for probes in steps], axis=1)
-    clean = _answered(gains, np.ones_like(found_at, np.bool_), k, kind)
-    used = ideal > 0
-    if not clean[used].any():
-        raise InputError("Exact search must find something for a query. Found nothing for any.")
-    values, clean = values[used] / ideal[used, None], clean[used] / ideal[used]
-    lows = _lows(values, clean)
-    curve = tuple(
-        Probed(
-            probes,
-            float(value.sum() / clean.sum()),
-            1.0 if probes >= max(codebook.cells) else low,
-            float(fetched[:, probes - 1].mean()),
-            int(fetched[:, probes - 1].max()),
+    set_apart(found_at, wish.gains(ranked, relevant)[0] > 0, routed, apart or [])
+    steps = steps_up(1, most_probes)
+    return wish.fewest(
+        ranked, relevant, found_at, steps, fetched[:, [probes - 1 for probes in steps]],
+        every=max(codebook.cells), record_bytes=record_bytes,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What is to be kept of exact search: a metric, how far down it looks, and a share of it."""
+
+    kind: str
+    k: int
+    target: float
+
+    @classmethod
+    def parse(cls, keep: str) -> Wish:
+        """Read such as recall@10=0.99."""
+        wish = Keep.parse(keep)
+        if wish.metric == "cosine":
+            raise ParameterError("`keep` must ask for recall or ndcg of a search. Found cosine.")
+        kind, _, k = wish.metric.partition("@")
+        return cls(kind, int(k), wish.target)
+
+    def depth(self, relevant: Judgements | None) -> int:
+        """How far down exact search is followed."""
+        return self.k * (1 if relevant is None else DEPTH)
+
+    def gains(self, ranked: Rows, relevant: Judgements | None) -> tuple[Floats, Floats]:
+        """`[q, r]` what each ranked row is worth, and `[q]` what a perfect answer is."""
+        return gains_of(ranked, relevant, self.k, self.kind)
+
+    def fewest(
+        self,
+        ranked: Rows,
+        relevant: Judgements | None,
+        found_at: Rows,
+        steps: Sequence[int],
+        fetched: Rows,
+        *,
+        every: int,
+        record_bytes: int,
+    ) -> Oversampling:
+        """The first of some steps that keeps it.
+
+        Args:
+            ranked: `[q, r]` the rows that exact search finds, in their order.
+            relevant: gains by row of each query; the first k of exact search if None.
+            found_at: `[q, r]` the step from which each of them is among the candidates.
+            steps: rising numbers of probes, or of candidates.
+            fetched: `[q, steps]` the records that each step fetches.
+            every: the step at which nothing can be missed.
+            record_bytes: what one record costs.
+        """
+        gains, ideal = self.gains(ranked, relevant)
+        values = np.stack([answered(gains, found_at <= step, self.k, self.kind) for step in steps], axis=1)
+        clean = answered(gains, np.ones_like(found_at, np.bool_), self.k, self.kind)
+        used = ideal > 0
+        if not clean[used].any():
+            raise InputError("Exact search must find something for a query. Found nothing for any.")
+        values, clean = values[used] / ideal[used, None], clean[used] / ideal[used]
+        lows = lower_ends(values, clean)
+        curve = tuple(
+            Probed(
+                step,
+                float(value.sum() / clean.sum()),
+                1.0 if step >= every else low,
+                float(fetched[:, at].mean()),
+                int(fetched[:, at].max()),
+            )
+            for at, (step, value, low) in enumerate(zip(steps, values.T, lows, strict=True))
         )
-        for probes, value, low in zip(steps, values.T, lows, strict=True)
-    )
-    good = [each for each in curve if each.low >= wish.target]
-    chosen = good[0] if good else curve[-1]
-    return Oversampling(wish.metric, wish.target, bool(good), chosen, record_bytes, len(values), curve)
+        good = [each for each in curve if each.low >= self.target]
+        chosen, metric = good[0] if good else curve[-1], f"{self.kind}@{self.k}"
+        return Oversampling(metric, self.target, bool(good), chosen, record_bytes, len(values), curve)
 
 
 def _check(stored: Vectors, places: Sequence[Any], asked: Vectors, **each: Any) -> None:
@@ -205,7 +255,7 @@ def _check(stored: Vectors, places: Sequence[Any], asked: Vectors, **each: Any) 
         )
 
 
-def _gains(ranked: Rows, relevant: Judgements | None, k: int, kind: str) -> tuple[Floats, Floats]:
+def gains_of(ranked: Rows, relevant: Judgements | None, k: int, kind: str) -> tuple[Floats, Floats]:
     """`[q, r]` what each ranked row is worth, and `[q]` what a perfect answer is."""
     discounts = 1 / np.log2(np.arange(2, k + 2))
     if relevant is None:
@@ -222,7 +272,7 @@ def _gains(ranked: Rows, relevant: Judgements | None, k: int, kind: str) -> tupl
     return gains, np.array([float(np.dot(each, discounts[: len(each)])) for each in best])
 
 
-def _answered(gains: Floats, present: NDArray[np.bool_], k: int, kind: str) -> Floats:
+def answered(gains: Floats, present: NDArray[np.bool_], k: int, kind: str) -> Floats:
     """`[q]` what the first k of those that are present are worth."""
     rank = np.cumsum(present, axis=1)
     shown = present & (rank <= k)
@@ -230,7 +280,7 @@ def _answered(gains: Floats, present: NDArray[np.bool_], k: int, kind: str) -> F
     return np.asarray(np.where(shown, worth, 0.0).sum(axis=1), np.float64)
 
 
-def _lows(values: Floats, clean: Floats) -> list[float]:
+def lower_ends(values: Floats, clean: Floats) -> list[float]:
     """Lower ends by a bootstrap over queries, never above what so many perfect answers would show."""
     sums = resampled_sums(np.column_stack([values, clean]), Resampling())
     most = len(values) / (len(values) + _Z * _Z)
@@ -239,9 +289,9 @@ def _lows(values: Floats, clean: Floats) -> list[float]:
     return [0.0 if end is None else min(end[0], most) for end in ends]
 
 
-def _steps(most: int) -> list[int]:
-    """All small numbers of probes, then steps of about a tenth, up to `most`."""
-    out = [1]
+def steps_up(first: int, most: int) -> list[int]:
+    """All small numbers from the first on, then steps of about a tenth, up to `most`."""
+    out = [min(first, most)]
     while out[-1] < most:
         out.append(min(most, max(out[-1] + 1, round(1.1 * out[-1]))))
     return out

@@ -18,13 +18,13 @@ from sfumato.sealing.cells.measuring import Oversampling
 from sfumato.sealing.cells.own_searches import fewest_own
 from sfumato.sealing.client.session import SealedClient
 from sfumato.sealing.client.writing import NewRows, file_rows, record_ids
-from sfumato.sealing.state import CellKey, Member
+from sfumato.sealing.state import CellKey, Member, SealedSettings
 from sfumato.types import Vectors
 
 FEW_ROWS = 64
 """So few rows, or fewer, share one cell: a query looks at all of them."""
-MOST_LEARNED = 400_000
-"""Vectors that cells are learned on, at most."""
+MOST_LEARNED = 2_000_000
+"""Vectors that cells are learned on, at most: rows that cells were not learned on are found far worse."""
 DOING = "Learning cells anew"
 _AT_ONCE = 1024
 
@@ -33,9 +33,11 @@ _AT_ONCE = 1024
 class LearnedCells:
     """Cells, where some rows are filed in them, and how many of them a query asks for."""
 
-    codebook: Codebook
+    codebook: Codebook | None
+    """None where the store ranks, and there are no cells."""
     places: list[set[CellKey]]
     probes: int
+    """Or how many candidates, where the store ranks."""
     measured: Oversampling | None = None
     """How `probes` were found, where they were measured."""
 
@@ -55,6 +57,11 @@ class Learning:
     probes: int | None = None
     keep: str = "recall@10=0.99"
     most_units: int = MOST_UNITS
+
+    @classmethod
+    def of(cls, settings: SealedSettings) -> Learning:
+        """How the cells of a collection are made."""
+        return cls(settings.tables, settings.asked_probes or None, settings.keep, settings.units)
 
     def filed(self, client: SealedClient, texts: Sequence[str], vectors: Vectors) -> Filed:
         """The vectors that rows are filed by."""
@@ -77,15 +84,14 @@ class Learning:
         return LearnedCells(codebook, places, found.probes, found)
 
 
-def relearn(client: SealedClient, learning: Learning) -> LearnedCells | None:
+def relearn(client: SealedClient) -> LearnedCells | None:
     """Learn the cells anew from the rows that are there, and file them all again in a new epoch."""
     kept = list(client.rows(_AT_ONCE, DOING))
     if not kept:
         return None
     vectors = np.concatenate([each[1] for each in kept])
-    filed_by = learning.filed(client, [row.text for each, _ in kept for row in each], vectors)
+    learned = client.handle.learn([row.text for each, _ in kept for row in each], vectors)
     del kept
-    learned = learning.learn(filed_by, vectors, client.posting_bytes(vectors.shape[1]))
     with client.state.file.changing():
         _move(client, learned, vectors)
         client.count_change()
@@ -99,7 +105,8 @@ def _move(client: SealedClient, learned: LearnedCells, vectors: Vectors) -> None
     old = state.settings
     state.clear_lists()
     state.left_cells(set())
-    state.save_codebook(learned.codebook)
+    if learned.codebook is not None:
+        state.save_codebook(learned.codebook)
     done = 0
     for members in state.walk(_AT_ONCE):
         state.change(epoch=old.epoch)
@@ -117,15 +124,18 @@ def _move(client: SealedClient, learned: LearnedCells, vectors: Vectors) -> None
     state.change(epoch=old.epoch + 1, probes=learned.probes, learned=old.rows)
 
 
-def without_trace(client: SealedClient, gone: Sequence[Member], learning: Learning) -> None:
+def without_trace(client: SealedClient, gone: Sequence[Member]) -> None:
     """Have the cells say nothing of rows that go, nor of those that went before; before they are withdrawn.
 
     A centroid of few rows is nearly a vector. It becomes the mean of what else is filed there, or, where
     there is nothing else, the same as another cell's.
     """
     state, codebook = client.state, client.state.codebook()
-    cells = {(table, cell) for each in gone for table, cell, _ in each.places} | state.cells_left()
-    if codebook is None or not cells:
+    if codebook is None:
+        return
+    every = {(table, cell) for each in gone for table, cell, _ in each.places} | state.cells_left()
+    cells = {each for each in every if each[0] < codebook.tables}
+    if not cells:
         return
     numbers = {each.number for each in gone}
     others = {row for each in state.lists(cells).values() for row in each.rows.values()} - numbers
@@ -134,7 +144,7 @@ def without_trace(client: SealedClient, gone: Sequence[Member], learning: Learni
     rows = client.texts([each.number for each in members])
     good = [at for at, row in enumerate(rows) if row is not None and members[at].number not in bad]
     texts = [row.text for at in good if (row := rows[at]) is not None]
-    by = learning.filed(client, texts, vectors[good]) if good else None
+    by = Learning.of(state.settings).filed(client, texts, vectors[good]) if good else None
     state.save_codebook(_replaced(codebook, cells, by))
 
 

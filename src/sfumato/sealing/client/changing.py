@@ -7,14 +7,14 @@ from collections.abc import Iterator, Sequence
 
 from sfumato.errors import ArtifactError, InputError
 from sfumato.sealing.cells.measuring import Oversampling
-from sfumato.sealing.client.cells import FEW_ROWS, LearnedCells, Learning, relearn, without_trace
+from sfumato.sealing.client.cells import FEW_ROWS, LearnedCells, relearn, without_trace
 from sfumato.sealing.client.contents import SealedRow
 from sfumato.sealing.client.session import SealedClient
 from sfumato.sealing.client.writing import NewRows, OnRows, insert, marks_of, require_all, withdraw
 from sfumato.sealing.erasure.shredding import ErasureRecord
 from sfumato.types import Vectors
 
-GROWTH = 4
+GROWTH = 2
 """Cells are learned anew when there are so many times as many rows as they were learned on."""
 
 
@@ -25,11 +25,6 @@ class RowWriter:
         self._client = client
         self.measured: Oversampling | None = None
         """How the number of probes was found, where this client learned the cells."""
-
-    @property
-    def _learning(self) -> Learning:
-        now = self._client.state.settings
-        return Learning(now.tables, now.asked_probes or None, now.keep, now.units)
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
@@ -48,8 +43,7 @@ class RowWriter:
                     f"`fit` is for an empty collection. Found {state.settings.rows} rows: use `relearn`."
                 )
             vectors = self._client.embed(texts)
-            filed = self._learning.filed(self._client, texts, vectors)
-            learned = self._learning.learn(filed, vectors, self._client.posting_bytes(vectors.shape[1]))
+            learned = self._client.handle.learn(texts, vectors)
             with state.file.changing():
                 self._keep(learned, vectors)
 
@@ -91,16 +85,15 @@ class RowWriter:
         self, texts: list[str], vectors: Vectors
     ) -> tuple[LearnedCells | None, list[set[tuple[int, int]]]]:
         """The cells that rows are filed under; the first rows make them."""
-        filed = self._learning.filed(self._client, texts, vectors)
-        codebook = self._client.state.codebook()
-        if codebook is not None:
-            return None, filed.places(codebook)
-        learned = self._learning.learn(filed, vectors, self._client.posting_bytes(vectors.shape[1]))
+        if self._client.state.settings.probes:
+            return None, self._client.handle.places(texts, vectors)
+        learned = self._client.handle.learn(texts, vectors)
         return learned, learned.places
 
     def _keep(self, learned: LearnedCells, vectors: Vectors) -> None:
         state = self._client.state
-        state.save_codebook(learned.codebook)
+        if learned.codebook is not None:
+            state.save_codebook(learned.codebook)
         state.change(dim=vectors.shape[1], probes=learned.probes, learned=len(vectors))
         self.measured = learned.measured
 
@@ -114,7 +107,7 @@ class RowWriter:
     def relearn(self) -> None:
         """Learn the cells anew from all rows, into a new epoch."""
         with self._alone():
-            learned = relearn(self._client, self._learning)
+            learned = relearn(self._client)
             self.measured = self.measured if learned is None else learned.measured
 
     def delete(self, ids: list[str]) -> int:
@@ -137,7 +130,7 @@ class RowWriter:
             if not members:
                 return None
             with state.file.changing():
-                without_trace(self._client, members, self._learning)
+                without_trace(self._client, members)
                 withdraw(self._client, members)
                 state.left_cells(set())
                 state.shred_later((each.number for each in members), now=True)

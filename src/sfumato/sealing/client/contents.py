@@ -17,7 +17,10 @@ from sfumato.stores.rows import Metadata
 
 LARGEST_ROW = 16 << 20
 """Bytes that a row's id, text and metadata may have together."""
-_COUNTER = struct.Struct("<Q")
+_NUMBER, _COUNTER = struct.Struct("<Q"), struct.Struct("<Q8s")
+_JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+_MOST_A_CHARACTER, _MOST_A_FIELD = 6, 64
+"""Bytes of one character in JSON, and of all else that a field has: marks, spaces, a number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +88,16 @@ class RecordSealer(KeyHolder):
         there = [each or b"" for each in contents]
         return self._envelope.open_all(there, self._bounds(kind, places), [each.salt for each in places])
 
-    def _bounds(self, kind: str, places: Sequence[RecordPlace]) -> list[Bound]:
-        return [Bound(record_id=each.id, version=each.number, kind=kind, **self._shared) for each in places]
+    def _bounds(self, kind: str, places: Sequence[RecordPlace]) -> list[bytes]:
+        shared = Bound(record_id="", kind=kind, **self._shared)
+        return shared.encoded_all([each.id for each in places], [each.number for each in places])
 
 
 def refuse_large(rows: Sequence[SealedRow]) -> None:
     """Refuse rows that are too large to be sealed as one, before anything is done with their texts."""
     for at, row in enumerate(rows):
+        if _at_most(row) <= LARGEST_ROW:
+            continue
         size = len(_written(row))
         if size > LARGEST_ROW:
             raise InputError(
@@ -100,13 +106,21 @@ def refuse_large(rows: Sequence[SealedRow]) -> None:
             )
 
 
+def _at_most(row: SealedRow) -> int:
+    """Bytes that a row cannot have more of: what most rows are known to be small by, without writing them."""
+    texts = [each for each in row.metadata.values() if isinstance(each, str)]
+    return _MOST_A_CHARACTER * sum(map(len, (row.id, row.text, *row.metadata, *texts))) + _MOST_A_FIELD * (
+        len(row.metadata) + 1
+    )
+
+
 def text_content(row: SealedRow) -> bytes:
     """A row's id, text and metadata as they are sealed."""
     return padded(_written(row))
 
 
 def _written(row: SealedRow) -> bytes:
-    return json.dumps([row.id, row.text, row.metadata], ensure_ascii=False, allow_nan=False).encode()
+    return _JSON.encode([row.id, row.text, row.metadata]).encode()
 
 
 def read_text(content: bytes | None) -> SealedRow | None:
@@ -120,14 +134,19 @@ def read_text(content: bytes | None) -> SealedRow | None:
     return SealedRow(name, text, metadata)
 
 
-def counter_content(value: int) -> bytes:
-    """How many changes a collection has had, as it is sealed."""
-    return padded(_COUNTER.pack(value))
+def counter_content(value: int, change: bytes, signature: bytes = b"") -> bytes:
+    """How many changes there were, the name of the last, and its writer's signature if there is one."""
+    return padded(_COUNTER.pack(value, change) + signature)
 
 
-def read_counter(content: bytes | None) -> int | None:
-    """The number that a counter holds, or None."""
+def read_counter(content: bytes | None) -> tuple[int | None, bytes, bytes]:
+    """The number that a counter holds, or None, the name of the last change, and the signature behind it."""
     try:
-        return None if content is None else int(_COUNTER.unpack(unpadded(content))[0])
+        plain = b"" if content is None else unpadded(content)
+        if len(plain) == _NUMBER.size:
+            # Changes once had no names.
+            return _NUMBER.unpack(plain)[0], b"", b""
+        number, change = _COUNTER.unpack_from(plain)
+        return number, change, plain[_COUNTER.size :]
     except (ArtifactError, struct.error):
-        return None
+        return None, b"", b""

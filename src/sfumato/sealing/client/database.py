@@ -13,13 +13,13 @@ import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from sfumato.errors import ArtifactError, InputError, StoreError
 
 FILE = "state.sqlite"
 _LOCK = "lock"
-_APPLICATION, _VERSION = 0x53665365, 1
+_APPLICATION, _VERSION = 0x53665365, 2
 _BUSY_SECONDS = 60.0
 _MOST_EMPTY = 4096
 """Pages of 4 KiB that may be empty."""
@@ -30,7 +30,17 @@ CREATE TABLE facts (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE cells (place BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE members (number INTEGER PRIMARY KEY, name BLOB NOT NULL UNIQUE, value BLOB NOT NULL);
 CREATE TABLE outbox (id TEXT PRIMARY KEY, content BLOB) WITHOUT ROWID;
+CREATE TABLE parcels (name TEXT PRIMARY KEY, records INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE digests (id TEXT PRIMARY KEY, digest BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE erasures (number INTEGER PRIMARY KEY, now INTEGER NOT NULL);
+"""
+# The first version had neither parcels nor digests.
+_FROM_1 = f"""
+BEGIN IMMEDIATE;
+CREATE TABLE parcels (name TEXT PRIMARY KEY, records INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE digests (id TEXT PRIMARY KEY, digest BLOB NOT NULL) WITHOUT ROWID;
+PRAGMA user_version = {_VERSION};
+COMMIT;
 """
 
 
@@ -45,6 +55,16 @@ def is_begun(folder: Path) -> bool:
         return False
 
 
+class Unsaved(Protocol):
+    """What a transaction has made and keeps in memory until it ends."""
+
+    def save(self) -> None:
+        """Write it; what fails here undoes the transaction."""
+
+    def forget(self) -> None:
+        """Drop it: it was written, or the transaction was undone."""
+
+
 class StateFile:
     """One connection to the file; threads take turns, and so do processes that write."""
 
@@ -55,6 +75,8 @@ class StateFile:
         self._open = 0
         self.undone = 0
         """How many transactions failed here: what was read inside one is not to be remembered."""
+        self.unsaved: list[Unsaved] = []
+        """Those who write at the end of a transaction what it made."""
         self._prepare()
         with self._speaking():
             self._db = sqlite3.connect(
@@ -87,6 +109,10 @@ class StateFile:
                     self._db.execute("PRAGMA auto_vacuum = INCREMENTAL")
                     self._db.execute("PRAGMA journal_mode = WAL")
                     self._db.executescript("BEGIN IMMEDIATE;" + _SCHEMA + "COMMIT;")
+        if found() == (_APPLICATION, 1):
+            with self.alone():
+                if found() == (_APPLICATION, 1):
+                    self._db.executescript(_FROM_1)
         if found() != (_APPLICATION, _VERSION):
             raise ArtifactError(
                 f"`{self.folder}` is refused: its {FILE} is of another kind or version. Give another folder."
@@ -143,6 +169,8 @@ class StateFile:
             self._open += 1
             try:
                 yield
+                for each in self.unsaved:
+                    each.save()
                 self._db.execute("COMMIT")
             except BaseException:
                 self.undone += 1
@@ -151,6 +179,13 @@ class StateFile:
                 raise
             finally:
                 self._open -= 1
+                for each in self.unsaved:
+                    each.forget()
+
+    @property
+    def inside(self) -> bool:
+        """Whether a transaction is open here; for the thread whose it is."""
+        return self._open > 0
 
     @contextmanager
     def _speaking(self) -> Iterator[None]:
@@ -205,6 +240,14 @@ class StateFile:
         """Empty the log, which holds pages as they were."""
         with self.alone():
             self.run("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def sync(self) -> None:
+        """Have the names of files in the folder on disk."""
+        place = os.open(self.folder, os.O_RDONLY)
+        try:
+            os.fsync(place)
+        finally:
+            os.close(place)
 
     def close(self) -> None:
         """Let go of the file."""

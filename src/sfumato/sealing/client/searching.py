@@ -1,22 +1,27 @@
 """Searching a sealed collection: the same number of cells and of rounds whatever is asked and found.
 
-First round: the postings of a fixed number of cells, all opened before anything is decided, ranked by exact
-cosine. Second round: the texts of the best, among those of rows drawn at random, always 32 or a multiple that
-depends on `k` alone. What is bad or missing is left out, named, and the result marked.
+First round: what the handle finds, such as the postings of a fixed number of cells, all opened before
+anything is decided, ranked by exact cosine. Second round: the texts of the best, among those of rows drawn at
+random, always 32 or a multiple that depends on `k` alone. What is bad or missing is left out, named, and the
+result marked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
 
-from sfumato.sealing.cells.codebook import Codebook, unit
+from sfumato.errors import InputError
+from sfumato.sealing.cells.codebook import unit
 from sfumato.sealing.client.contents import RecordPlace, SealedHit, SealedResult, SealedRow, read_text
 from sfumato.sealing.client.session import POSTING, TEXT, SealedClient
 from sfumato.sealing.crypto.packing import unpack
+from sfumato.sealing.handles.base import CandidateRecords
+from sfumato.sealing.handles.postings import fetched, posting_places
+from sfumato.sealing.labels import MOST_ROWS_A_NAME
 from sfumato.sealing.records import travelling
 from sfumato.sealing.state import SealedSettings
 from sfumato.stores.rows import Scalar, matches
@@ -25,9 +30,8 @@ from sfumato.types import Vectors
 TEXTS_A_ROUND = 32
 FILTERED_TEXTS = 256
 """Texts that a search with a filter looks at: the best ones, since metadata is sealed with the text."""
-MOST_CANDIDATES = 20_000
-"""Postings that one search fetches, at most; cells that are further away are cut off."""
 _TRIES = 4
+_FULL = f"only the first {MOST_ROWS_A_NAME} rows that hold one value are filed under it"
 
 
 @dataclass(slots=True)
@@ -47,71 +51,80 @@ class RowSearch:
 
     def search(self, vector: Vectors, k: int, allowed: Mapping[str, list[Scalar]]) -> SealedResult:
         """The k nearest rows that pass a filter; looked for again if the collection changed meanwhile."""
+        return self.among(lambda: self._client.handle.candidates(vector, allowed), vector, k, allowed)
+
+    def named(
+        self, name: str, vector: Vectors | None, k: int, allowed: Mapping[str, list[Scalar]]
+    ) -> SealedResult:
+        """Rows in which a value was found, those nearest to a vector first."""
+        client = self._client
+        if client.names is None:
+            raise InputError("The collection was made without `names`, so no value can be searched for.")
+        cell = client.names.cell(name)
+
+        def filed() -> CandidateRecords:
+            with client.state.file.looking():
+                settings = client.state.settings
+                places, _ = posting_places(client, settings, [cell])
+            full = [_FULL] if len(places) >= MOST_ROWS_A_NAME else []
+            return fetched(client, settings, places, full)
+
+        return self.among(filed, vector, k, allowed)
+
+    def among(
+        self,
+        candidates: Callable[[], CandidateRecords | None],
+        vector: Vectors | None,
+        k: int,
+        allowed: Mapping[str, list[Scalar]],
+    ) -> SealedResult:
+        """The k rows of some candidates that are nearest to a vector, if there is one, and pass a filter."""
         for _ in range(_TRIES - 1):
             before = self._client.state.file.moment()
-            result = self._once(vector, k, allowed)
+            result = self._once(candidates(), vector, k, allowed)
             if result.complete or self._client.state.file.moment() == before:
                 return result
-        return self._once(vector, k, allowed)
+        return self._once(candidates(), vector, k, allowed)
 
-    def _once(self, vector: Vectors, k: int, allowed: Mapping[str, list[Scalar]]) -> SealedResult:
-        state = self._client.state
-        with state.file.looking():
-            settings, codebook = state.settings, state.codebook()
-            if codebook is None or not settings.rows:
-                return SealedResult([], True)
-            places, cut = self._places(codebook, settings, vector)
-        found = _Found(["the nearest cells hold too many rows: those further away were cut off"] * cut)
-        scores = self._ranked(places, settings, vector, found)
-        wanted = max(k, FILTERED_TEXTS) if allowed else k
+    def _once(
+        self,
+        came: CandidateRecords | None,
+        vector: Vectors | None,
+        k: int,
+        allowed: Mapping[str, list[Scalar]],
+    ) -> SealedResult:
+        if came is None:
+            return SealedResult([], True)
+        found = _Found(list(came.faults))
+        scores = self._ranked(came, vector, found)
+        wanted = max(k, FILTERED_TEXTS) if allowed and not came.filtered else k
         best = dict(islice(scores.items(), wanted))
-        rows, fetched = self._texts(list(best), wanted, settings, found)
+        rows, asked = self._texts(list(best), wanted, came.settings, found)
         hits = [
             SealedHit(row.id, best[number], row.text, row.metadata)
             for number, row in rows.items()
             if matches(row.metadata, allowed)
         ]
         return SealedResult(
-            hits[:k], not found.faults, tuple(found.faults), found.candidates, fetched, found.bytes
+            hits[:k], not found.faults, tuple(found.faults), found.candidates, asked, found.bytes
         )
 
-    def _places(
-        self, codebook: Codebook, settings: SealedSettings, vector: Vectors
-    ) -> tuple[list[RecordPlace], bool]:
-        """Where the postings of the nearest cells stand, in the order of ids; and if some are cut off."""
-        state, ids = self._client.state, self._client.state.ids(settings)
-        routed = codebook.route(vector[None], settings.probes)[0]
-        # The nearest cells of every table first, so that what is cut off is furthest away.
-        cells = [(table, int(cell)) for near in routed.T for table, cell in enumerate(near)]
-        lists = state.lists(cells)
-        every = _postings(cells, {cell: each.rows for cell, each in lists.items()})
-        taken = list(islice(every, MOST_CANDIDATES))
-        salts = state.salts(number for _, _, number in taken)
-        places = [
-            RecordPlace(ids.posting(*cell, slot), number, salt)
-            for (cell, slot, number), salt in zip(taken, salts, strict=True)
-        ]
-        return sorted(places, key=lambda each: each.id), next(every, None) is not None
-
-    def _ranked(
-        self, places: list[RecordPlace], settings: SealedSettings, vector: Vectors, found: _Found
-    ) -> dict[int, float]:
-        """The cosine of every row that was fetched, the nearest first."""
-        client = self._client
-        counter = client.generation_place()
-        records = client.outbox.fetch(sorted([counter.id, *(each.id for each in places)]))
-        contents = [records.get(each.id) for each in places]
-        opened = client.sealer(settings.epoch).open(POSTING, places, contents)
-        self._check_generation(client.generation(records.get(counter.id)), settings, found)
-        _note(places, contents, opened, "posting", found)
+    def _ranked(self, came: CandidateRecords, vector: Vectors | None, found: _Found) -> dict[int, float]:
+        """The cosine of every row that was fetched, the nearest first; 0 where nothing is looked for."""
+        client, settings, places = self._client, came.settings, came.places
+        opened = client.sealer(settings.epoch).open(POSTING, places, came.contents)
+        self._check_generation(client.generation(came.counter), settings, found)
+        _note(places, came.contents, opened, "posting", found)
         found.candidates = len(places)
-        found.bytes += sum(travelling(len(each)) for each in records.values())
+        found.bytes += came.bytes
         good = [row for row, each in enumerate(opened) if each is not None]
         if not good:
             return {}
-        vectors = unpack([opened[row] or b"" for row in good], settings.dim, settings.precision)
-        cosines = unit(vectors) @ unit(vector[None])[0]
         numbers = np.array([places[row].number for row in good])
+        cosines = np.zeros(len(good), np.float32)
+        if vector is not None:
+            vectors = unpack([opened[row] or b"" for row in good], settings.dim, settings.precision)
+            cosines = unit(vectors) @ unit(vector[None])[0]
         order = np.lexsort((numbers, -cosines))
         ranked: dict[int, float] = {}
         for at in order:
@@ -147,14 +160,6 @@ class RowSearch:
             found.faults.append(
                 f"the state is an older copy: it does not know of {stored - settings.generation} changes"
             )
-
-
-def _postings(
-    cells: list[tuple[int, int]], rows: Mapping[tuple[int, int], Mapping[int, int]]
-) -> Iterator[tuple[tuple[int, int], int, int]]:
-    for cell in cells:
-        for slot, number in rows.get(cell, {}).items():
-            yield cell, slot, number
 
 
 def _note(

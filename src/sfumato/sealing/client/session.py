@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import hmac
+import secrets
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from sfumato.accounting.keys import KeyHolder
+from sfumato.accounting.keys import KeyHolder, Secret
 from sfumato.embedders.base import Embedder
 from sfumato.embedders.loader import load_embedder, remote_address
 from sfumato.errors import ArtifactError, InputError
@@ -19,16 +23,20 @@ from sfumato.sealing.client.contents import (
     read_text,
 )
 from sfumato.sealing.client.outbox import Outbox
-from sfumato.sealing.crypto.envelope import OVERHEAD
+from sfumato.sealing.crypto.envelope import OVERHEAD, Bound
 from sfumato.sealing.crypto.keys import SealingKey
 from sfumato.sealing.crypto.packing import packed_size, unpack
+from sfumato.sealing.crypto.signing import WriterKey, signed_by
 from sfumato.sealing.erasure.shredding import ErasureRecord
+from sfumato.sealing.handles import HANDLES
+from sfumato.sealing.labels import FoundNames, concepts_again, concepts_of
 from sfumato.sealing.records import Records, travelling
 from sfumato.sealing.state import ClientState, Member, SealedSettings
 from sfumato.types import Vectors
 
 POSTING, TEXT, COUNTER = "posting", "text", "counter"
 """Kinds of records."""
+_CHANGE_BYTES = 8
 
 
 def require_encoder(settings: SealedSettings, embedder: Embedder) -> None:
@@ -37,6 +45,15 @@ def require_encoder(settings: SealedSettings, embedder: Embedder) -> None:
         raise InputError(
             f"The collection was sealed with vectors of the encoder {settings.encoder or 'none'!r:.80}. "
             f"Found {embedder.model_id!r:.80}: give the same one."
+        )
+
+
+def require_handle(settings: SealedSettings, handle: str | None) -> None:
+    """Refuse another handle than the collection has."""
+    if handle not in (None, settings.handle):
+        raise InputError(
+            f"The collection was sealed with the handle `{settings.handle}`. Found `{handle:.40}`: leave it "
+            "out, or begin a new collection."
         )
 
 
@@ -50,12 +67,24 @@ class SealedClient(KeyHolder):
         key: SealingKey,
         embedder: Embedder | None,
         buffer: int = 0,
+        options: Mapping[str, Any] | None = None,
     ) -> None:
         self.state, self.records, self.buffer = state, records, buffer
         self._embedder = embedder
         self.outbox = Outbox(state.file, records)
+        if state.settings.writer:
+            self.outbox.vouched = {state.ids().generation()}
         self._key = key
         self._sealers: dict[int, RecordSealer] = {}
+        self._labels: dict[str, bytes] = {}
+        self._concepts = concepts_of((options or {}).get("names"))
+        self.handle = HANDLES.get(state.settings.handle)(self, options or {})
+        self.records.ranked = self._ranked
+        self._ranked()
+
+    def _ranked(self) -> int:
+        dim = self.state.settings.dim
+        return self.handle.dim(dim) if dim else 0
 
     def encoder(self) -> Embedder | None:
         """The encoder that was given, or else the one that the collection was sealed with."""
@@ -97,11 +126,11 @@ class SealedClient(KeyHolder):
         return [read_text(each) for each in opened]
 
     def vectors(self, members: Sequence[Member]) -> tuple[Vectors, list[int]]:
-        """`[n, d]` the vectors of rows, each out of its first posting, and the numbers of bad ones."""
-        settings, ids = self.state.settings, self.state.ids()
+        """`[n, d]` the vectors of rows, each out of its own record, and the numbers of bad ones."""
+        settings = self.state.settings
         salts = self.state.salts(each.number for each in members)
         places = [
-            RecordPlace(ids.posting(*each.places[0]), each.number, salt)
+            RecordPlace(self.handle.records(each)[0], each.number, salt)
             for each, salt in zip(members, salts, strict=True)
         ]
         found = self.outbox.fetch([each.id for each in places])
@@ -137,30 +166,79 @@ class SealedClient(KeyHolder):
         """What the digests of rows are keyed with."""
         return self._key.derive("check", self.state.tenant, self.state.settings.collection)
 
+    @cached_property
+    def names(self) -> FoundNames | None:
+        """What finds the values that rows are filed under beside their cells; None where they are not."""
+        kept = self.state.settings.options.get("names")
+        return FoundNames(self, concepts_again(kept, self._concepts)) if kept else None
+
+    def label(self, kind: str, spelled: str) -> int:
+        """The number of a cell that stands for a value."""
+        if kind not in self._labels:
+            self._labels[kind] = self._key.derive(
+                "name", self.state.tenant, self.state.settings.collection, kind
+            )
+        return int.from_bytes(hmac.digest(self._labels[kind], spelled.encode(), "sha256")[:8]) >> 1
+
+    def noise_secret(self) -> Secret:
+        """What the sticky noise of this collection is keyed with."""
+        return Secret(self._key.derive("noise", self.state.tenant, self.state.settings.collection))
+
     def generation_place(self) -> RecordPlace:
         """Where the store counts this writer's changes."""
         return RecordPlace(self.state.ids().generation(), 0)
 
     def generation(self, content: bytes | None) -> int | None:
-        """The number of changes that the store knows of."""
+        """The number of changes that the store knows of; None also where the writer did not sign it."""
+        return self._counter(content)[0]
+
+    def _counter(self, content: bytes | None) -> tuple[int | None, bytes]:
+        """The number of changes, and the name of the last."""
         place = self.generation_place()
-        return read_counter(self.sealer(0).open(COUNTER, [place], [content])[0])
+        number, change, signature = read_counter(self.sealer(0).open(COUNTER, [place], [content])[0])
+        writer = self.state.settings.writer
+        if number is not None and writer and not signed_by(writer, self._counted(number, change), signature):
+            return None, b""
+        return number, change
+
+    def _counted(self, number: int, change: bytes) -> bytes:
+        """What a writer signs with each change."""
+        now, place = self.state.settings, self.generation_place()
+        bound = Bound(
+            tenant=self.state.tenant, collection=now.collection, record_id=place.id, kind=COUNTER,
+            epoch=now.lane, version=number,
+        )  # fmt: skip
+        return bound.encoded() + change
+
+    @cached_property
+    def writer_key(self) -> WriterKey:
+        """What this writer signs with; for a collection that is signed."""
+        return WriterKey.load(self.state.file.folder, self.state.envelope)
 
     def count_change(self) -> None:
         """Count a change, here and in the store."""
-        number = self.state.settings.generation + 1
-        self.state.change(generation=number)
+        number, change = self.state.settings.generation + 1, secrets.token_bytes(_CHANGE_BYTES)
+        self.state.change(generation=number, change=change.hex())
         place = self.generation_place()
-        self.outbox.put([(place.id, self.sealer(0).seal(COUNTER, [place], [counter_content(number)])[0])])
+        signed = self.state.settings.writer
+        signature = self.writer_key.sign(self._counted(number, change)) if signed else b""
+        content = counter_content(number, change, signature)
+        self.outbox.note(place.id, self.sealer(0).seal(COUNTER, [place], [content])[0])
 
     def refuse_stale(self) -> None:
         """Refuse to write with a state that is older than the store: it would use ids a second time."""
-        place = self.generation_place()
-        stored = self.generation(self.outbox.fetch([place.id]).get(place.id))
-        if stored is not None and stored > self.state.settings.generation:
+        place, now = self.generation_place(), self.state.settings
+        stored, change = self._counter(self.outbox.fetch([place.id]).get(place.id))
+        if stored is not None and stored > now.generation:
             raise InputError(
                 f"The state in `{self.state.file.folder}` is older than the collection, which has had "
-                f"{stored - self.state.settings.generation} more changes. Use the newest copy of the state."
+                f"{stored - now.generation} more changes. Use the newest copy of the state."
+            )
+        if stored == now.generation and stored and change.hex() != now.change:
+            raise InputError(
+                f"The state in `{self.state.file.folder}` has a copy that writes, too: the collection's last "
+                "change is not its own. Copy the rows of both into a new collection; a second writer joins "
+                "by a bundle."
             )
 
     def push(self) -> None:

@@ -12,16 +12,17 @@ import numpy as np
 
 from sfumato.errors import InputError
 from sfumato.sealing.cells.filing import Place
-from sfumato.sealing.client.contents import RecordPlace, SealedRow, text_content
-from sfumato.sealing.client.session import POSTING, TEXT, SealedClient
-from sfumato.sealing.crypto.packing import pack
-from sfumato.sealing.multimap import PostingList, PostingPlace
+from sfumato.sealing.client.contents import SealedRow, text_content
+from sfumato.sealing.client.session import TEXT, SealedClient
+from sfumato.sealing.handles.postings import file_postings
+from sfumato.sealing.labels import MOST_ROWS_A_NAME
 from sfumato.sealing.state import CellKey, Member
 from sfumato.types import Vectors
 
 OnRows = Callable[[int], object]
 """Called with how many rows were just sealed."""
 _AT_ONCE = 2048
+_JSON = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,7 +51,7 @@ def marks_of(key: bytes, rows: Sequence[SealedRow], vectors: Any) -> list[str]:
 
 
 def _mark_text(row: SealedRow) -> bytes:
-    text = json.dumps([row.id, row.text, row.metadata], ensure_ascii=False, sort_keys=True).encode()
+    text = _JSON.encode([row.id, row.text, row.metadata]).encode()
     return len(text).to_bytes(8, "big") + text
 
 
@@ -66,30 +67,20 @@ def insert(client: SealedClient, new: NewRows, on_rows: OnRows | None = None) ->
 
 
 def file_rows(client: SealedClient, new: NewRows, numbers: list[int]) -> None:
-    """Seal rows under numbers that are theirs, and put them into their cells; inside a transaction."""
-    state, settings = client.state, client.state.settings
-    ids, sealer, salts = state.ids(), client.sealer(settings.epoch), state.new_salts(numbers)
-    lists = state.lists({place for places in new.places for place in places})
-    packed = pack(new.vectors, settings.precision)
-    postings: list[RecordPlace] = []
-    plains: list[bytes] = []
-    members: list[Member] = []
-    for row, number in enumerate(numbers):
-        taken: list[PostingPlace] = []
-        for cell in sorted(new.places[row]):
-            slot = lists.setdefault(cell, PostingList()).append(number)
-            taken.append((*cell, slot))
-            postings.append(RecordPlace(ids.posting(*cell, slot), number, salts[row]))
-            plains.append(packed[row])
-        members.append(Member(number, new.rows[row].id, new.marks[row], tuple(taken)))
+    """Seal rows under numbers that are theirs, as the handle has them found; inside a transaction."""
+    state = client.state
+    salts = state.new_salts(numbers)
+    taken = client.handle.file(new, numbers, salts)
+    if client.names is not None:
+        cells = client.names.cells([row.text for row in new.rows])
+        named = file_postings(client, new.vectors, cells, numbers, salts, MOST_ROWS_A_NAME)
+        taken = [own + found for own, found in zip(taken, named, strict=True)]
     texts = client.text_places(numbers)
     contents = [text_content(row) for row in new.rows]
-    client.outbox.put(
-        zip([each.id for each in postings], sealer.seal(POSTING, postings, plains), strict=True)
-    )
-    client.outbox.put(zip([each.id for each in texts], sealer.seal(TEXT, texts, contents), strict=True))
-    state.save_lists(lists)
-    state.save_members(members)
+    sealed = client.sealer(state.settings.epoch).seal(TEXT, texts, contents)
+    client.outbox.put(zip([each.id for each in texts], sealed, strict=True))
+    rows = zip(numbers, new.rows, new.marks, taken, strict=True)
+    state.save_members([Member(number, row.id, mark, tuple(places)) for number, row, mark, places in rows])
 
 
 def withdraw(client: SealedClient, members: Sequence[Member]) -> None:
@@ -113,9 +104,9 @@ def withdraw(client: SealedClient, members: Sequence[Member]) -> None:
 
 def record_ids(client: SealedClient, members: Iterable[Member]) -> list[str]:
     """The ids of all records that rows have in the store."""
-    ids = client.state.ids()
-    found = [ids.posting(*place) for each in members for place in each.places]
-    return found + [ids.text(each.number) for each in members]
+    ids, listed = client.state.ids(), list(members)
+    found = [name for each in listed for name in client.handle.records(each)]
+    return found + [ids.text(each.number) for each in listed]
 
 
 def require_all(ids: Sequence[str], found: dict[str, Member]) -> None:

@@ -26,12 +26,13 @@ FORMAT = 1
 """Version of a sealed record's layout; a reader refuses any other."""
 OVERHEAD = 1 + 24 + 32 + 16
 """Bytes that sealing adds."""
+HEAD = 1 + 24 + 32
+"""Bytes before the text: format, random bytes, commitment."""
 LARGEST = 1 << 30
 """Bytes that one record may hold."""
 
 _FORMAT = bytes([FORMAT])
 _RANDOM = 24
-_HEAD = 1 + _RANDOM + 32
 # Every key is used once.
 _NONCE = bytes(12)
 _SALTS = range(16, 65)
@@ -53,13 +54,16 @@ class Bound:
 
     def encoded(self) -> bytes:
         """Every field with its length before it, so that no two records' fields give the same bytes."""
-        record_id = self.record_id.encode("utf-8", "surrogatepass")
-        return b"%b%b%b%b" % (
-            _shared(self.format, self.epoch, self.tenant, self.collection, self.encoder, self.kind),
-            len(record_id).to_bytes(4, "big"),
-            record_id,
-            _number(self.version),
-        )
+        return self.encoded_all([self.record_id], [self.version])[0]
+
+    def encoded_all(self, record_ids: Iterable[str], versions: Iterable[int]) -> list[bytes]:
+        """The same for many records that differ in id and version alone, at a fraction of the time."""
+        shared = _shared(self.format, self.epoch, self.tenant, self.collection, self.encoder, self.kind)
+        names = (each.encode("utf-8", "surrogatepass") for each in record_ids)
+        return [
+            b"%b%b%b%b" % (shared, len(name).to_bytes(4, "big"), name, _number(version))
+            for name, version in zip(names, versions, strict=True)
+        ]
 
 
 @functools.lru_cache(maxsize=256)
@@ -92,7 +96,7 @@ class Envelope(KeyHolder):
         self._inner = hashlib.sha512(bytes(byte ^ 0x36 for byte in block))
         self._outer = hashlib.sha512(bytes(byte ^ 0x5C for byte in block))
 
-    def seal(self, plain: bytes, bound: Bound, salt: bytes | None = None) -> bytes:
+    def seal(self, plain: bytes, bound: Bound | bytes, salt: bytes | None = None) -> bytes:
         """Seal one record; with `salt`, it opens only while that salt is kept."""
         return self.seal_all([plain], [bound], [salt])[0]
 
@@ -109,26 +113,27 @@ class Envelope(KeyHolder):
     def seal_all(
         self,
         plains: Sequence[bytes],
-        bounds: Sequence[Bound],
+        bounds: Sequence[Bound | bytes],
         salts: Sequence[bytes | None] | None = None,
     ) -> list[bytes]:
-        """Seal many records, each for its own place."""
+        """Seal many records, each for its own place: a bound, or one that is encoded."""
         # Random bytes are asked for once. Threads do not help: the interpreter is held for rows of this size.
         noise = secrets.token_bytes(_RANDOM * len(plains))
         sealed = []
+        derive = self._derive
         for row, (plain, bound, salt) in enumerate(zip(plains, bounds, _each(salts, plains), strict=True)):
             if len(plain) > LARGEST:
                 raise ParameterError(f"A record must stay under {LARGEST} bytes. Row {row} has {len(plain)}.")
             random = noise[row * _RANDOM : (row + 1) * _RANDOM]
-            both = self._derive(random, salt)
-            text = AESGCM(both[:32]).encrypt(_NONCE, plain, _FORMAT + bound.encoded())
+            both = derive(random, salt)
+            text = AESGCM(both[:32]).encrypt(_NONCE, plain, _FORMAT + _encoded(bound))
             sealed.append(b"%b%b%b%b" % (_FORMAT, random, both[32:], text))
         return sealed
 
     def open_all(
         self,
         sealed: Sequence[bytes],
-        bounds: Sequence[Bound],
+        bounds: Sequence[Bound | bytes],
         salts: Sequence[bytes | None] | None = None,
     ) -> list[bytes | None]:
         """Open many records; None for each that is refused, and the others are opened all the same."""
@@ -137,31 +142,39 @@ class Envelope(KeyHolder):
             for each, bound, salt in zip(sealed, bounds, _each(salts, sealed), strict=True)
         ]
 
-    def _opened(self, sealed: bytes, bound: Bound, salt: bytes | None) -> bytes | None:
+    def _opened(self, sealed: bytes, bound: Bound | bytes, salt: bytes | None) -> bytes | None:
         if not OVERHEAD <= len(sealed) <= OVERHEAD + LARGEST or sealed[:1] != _FORMAT:
             return None
         both = self._derive(sealed[1 : 1 + _RANDOM], salt)
-        if not hmac.compare_digest(both[32:], sealed[1 + _RANDOM : _HEAD]):
+        if not hmac.compare_digest(both[32:], sealed[1 + _RANDOM : HEAD]):
             return None
         try:
-            return AESGCM(both[:32]).decrypt(_NONCE, sealed[_HEAD:], _FORMAT + bound.encoded())
+            return AESGCM(both[:32]).decrypt(_NONCE, sealed[HEAD:], _FORMAT + _encoded(bound))
         except InvalidTag:
             return None
+
+    def commitment(self, random: bytes, salt: bytes | None) -> bytes:
+        """The commitment of a record with these random bytes and this salt: whether a key fits, unopened."""
+        return self._derive(random, salt)[32:]
 
     def _derive(self, random: bytes, salt: bytes | None) -> bytes:
         """The record's key and its commitment."""
         inner, outer = self._inner.copy(), self._outer.copy()
-        inner.update(random)
         if salt is not None:
             if len(salt) not in _SALTS:
                 raise ParameterError(f"A row's salt must have 16 to 64 bytes. Found {len(salt)}.")
-            inner.update(salt)
+            random += salt
+        inner.update(random)
         outer.update(inner.digest())
         return outer.digest()
 
     def __repr__(self) -> str:
         """Show nothing of the key."""
         return "Envelope(…)"
+
+
+def _encoded(bound: Bound | bytes) -> bytes:
+    return bound if isinstance(bound, bytes) else bound.encoded()
 
 
 def _each(salts: Sequence[bytes | None] | None, rows: Sequence[bytes]) -> Iterable[bytes | None]:

@@ -17,8 +17,8 @@ from sfumato.accounting.keys import KEY_BYTES, KeyHolder, read_private, write_pr
 from sfumato.errors import InputError, ParameterError
 from sfumato.files import PathLike
 
-Purpose = Literal["seal", "address", "id", "name", "state", "check"]
-"""What a subkey is for: records, their addresses, users' ids, found names, the client's files, checks."""
+Purpose = Literal["seal", "address", "id", "name", "state", "check", "noise"]
+"""What a subkey is for: records, addresses, users' ids, found names, the client's files, checks, noise."""
 
 _HEADER = "sfumato-sealing-key-1"
 _LINE = re.compile(rf"{_HEADER} ([0-9a-f]+) ([0-9a-f]+)")

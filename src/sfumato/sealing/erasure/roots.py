@@ -74,7 +74,7 @@ class RootFolder:
             self._sync()
         except OSError as error:
             with contextlib.suppress(OSError):
-                _destroy(half)
+                destroy_root(half)
             raise ArtifactError(
                 f"Could not write a root in {self.path}: {error.strerror or error}. Make room, and try again."
             ) from None
@@ -83,7 +83,7 @@ class RootFolder:
         """Destroy every root but this generation's, then remove the salts that were under them."""
         try:
             for kinds, kept, remove in (
-                ((_ROOT, _HALF_ROOT), self.root(generation), _destroy),
+                ((_ROOT, _HALF_ROOT), self.root(generation), destroy_root),
                 ((_SALTS, _HALF_SALTS), self.salts(generation), os.unlink),
             ):
                 others = {name for kind in kinds for name in self._names(kind)} - {kept.name}
@@ -138,7 +138,7 @@ def fingerprint(root: bytes) -> str:
     return hmac.digest(root, b"sfumato shred root", "sha256")[:8].hex()
 
 
-def _destroy(path: Path) -> None:
+def destroy_root(path: Path) -> None:
     """Overwrite a root where it lies, and remove it."""
     handle = os.open(path, os.O_WRONLY | os.O_NOFOLLOW)
     try:

@@ -112,6 +112,12 @@ class Shredder(KeyHolder):
             self._folder.sweep(self._generation)
             return record
 
+    def every_salt(self) -> list[bytes]:
+        """Every salt that is left, of rows that are there and of those that were deleted and not erased."""
+        with self._mutex:
+            self._catch_up()
+            return [each.tobytes() for each in self._table.rows().salts]
+
     @property
     def erasures(self) -> list[ErasureRecord]:
         """Every erasure that took place, the oldest first, also those whose caller was killed."""
@@ -142,7 +148,8 @@ class Shredder(KeyHolder):
     def _make(self, ids: set[bytes]) -> None:
         if not ids:
             return
-        made = {each: secrets.token_bytes(SALT_BYTES) for each in ids}
+        noise = secrets.token_bytes(SALT_BYTES * len(ids))
+        made = {each: noise[row * SALT_BYTES : (row + 1) * SALT_BYTES] for row, each in enumerate(ids)}
         self._file.append(as_rows(made))
         self._table.add(made)
         if self._file.sparse(len(self._table)):

@@ -39,6 +39,8 @@ from sfumato.trials.split import Split
 from sfumato.trials.target import DefenceTarget
 from sfumato.types import Vectors
 
+LONGEST = 2000
+"""Characters of a sentence that may be tried."""
 RECORDS, SEARCHES, NEIGHBOURS, EXAMPLES = 360, 120, 5, 3
 FACTORS = (0.0, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0)
 """How much of the protector's own noise the slider can add."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Callable
 from dataclasses import asdict
 from importlib.resources import files
 from typing import Any
@@ -13,20 +14,20 @@ from fastapi.responses import HTMLResponse
 
 from sfumato.server.app import Gateway
 from sfumato.server.console import words
-from sfumato.server.console.preview import Preview
+from sfumato.server.console.preview import LONGEST, Preview
 from sfumato.server.http.problems import Problem
 from sfumato.server.http.requests import read_object
 from sfumato.server.routes import errors
 from sfumato.server.tenancy.tenants import Tenant
 
-LONGEST = 2000
-"""Characters of a sentence that may be tried."""
+SCRIPTS = ("console.js", "sealed.js")
 
 
 def page() -> tuple[str, str]:
     """The page as one file, and the policy that lets it run its own script and style and nothing else."""
     folder = files("sfumato.server") / "page"
-    style, script = ((folder / name).read_text() for name in ("console.css", "console.js"))
+    style = (folder / "console.css").read_text()
+    script = "".join((folder / name).read_text() for name in SCRIPTS)
     body = (folder / "console.html").read_text().replace("/*style*/", style).replace("/*script*/", script)
     rules = {
         "default-src": "'none'",
@@ -46,7 +47,7 @@ def _hashed(text: str) -> str:
 
 
 def add_console(app: Any, gateway: Gateway) -> None:
-    """Add the page and its two addresses."""
+    """Add the page and what it asks for."""
     body, policy = page()
     previews: dict[str, Preview] = {}
 
@@ -60,15 +61,7 @@ def add_console(app: Any, gateway: Gateway) -> None:
     async def console() -> Response:
         return HTMLResponse(body, headers={"Content-Security-Policy": policy})
 
-    @app.get("/console/state", summary="What the console shows", responses=errors(401, 403, 503))
-    async def state(request: Request) -> dict[str, Any]:
-        name = request.state.visit.tenant
-
-        def work(_: Any) -> dict[str, Any]:
-            tenant = gateway.tenants.get(name)
-            return _state(tenant, preview_of(tenant, asked=False), keyed=gateway.settings.keys is not None)
-
-        return await gateway.engine.run(name, work, request.receive)
+    _add_state(app, gateway, lambda tenant: preview_of(tenant, asked=False))
 
     @app.post(
         "/console/try",
@@ -91,6 +84,31 @@ def add_console(app: Any, gateway: Gateway) -> None:
             return preview.look(text, factor)
 
         return await gateway.engine.run(visit.tenant, work, request.receive)
+
+    if gateway.settings.collections is not None:
+        from sfumato.server.console.sealed import add_sealed_view
+
+        add_sealed_view(app, gateway)
+
+
+def _add_state(app: Any, gateway: Gateway, preview_of: Callable[[Tenant], Preview]) -> None:
+    @app.get("/console/state", summary="What the console shows", responses=errors(401, 403, 503))
+    async def state(request: Request) -> dict[str, Any]:
+        name = request.state.visit.tenant
+
+        def work(_: Any) -> dict[str, Any]:
+            shared = {
+                "tenant": name,
+                "keyed": gateway.settings.keys is not None,
+                "collections": gateway.collections.names(name),
+                "protects": gateway.tenants.protects(name),
+            }
+            if not shared["protects"]:
+                return shared
+            tenant = gateway.tenants.get(name)
+            return {**shared, **_state(tenant, preview_of(tenant))}
+
+        return await gateway.engine.run(name, work, request.receive)
 
 
 _TRY = {
@@ -115,13 +133,11 @@ def _read(body: bytes | bytearray) -> tuple[str, float]:
     return text, float(factor)
 
 
-def _state(tenant: Tenant, preview: Preview, *, keyed: bool) -> dict[str, Any]:
+def _state(tenant: Tenant, preview: Preview) -> dict[str, Any]:
     protector = tenant.protector
     steps = sorted((each.figures for each in preview.steps.values()), key=lambda each: each.factor)
     return {
-        "tenant": tenant.name,
         "model": tenant.model,
-        "keyed": keyed,
         "promise": words.promise(protector),
         "facts": words.facts(tenant),
         "notes": list(protector.guarantee.notes),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import re
 import secrets
 import time
 from collections.abc import Awaitable, Callable
@@ -31,7 +32,10 @@ App = Callable[[dict[str, Any], Receive, Send], Awaitable[None]]
 
 OPEN = frozenset({"/", "/health", "/openapi.json"})
 """Paths that hold nothing of anybody's."""
-TAKES_BODY = frozenset({"/v1/embeddings", "/console/try"})
+TAKES_BODY = re.compile(
+    r"/v1/embeddings|/console/(try|sealed)|"
+    r"/v1/collections/[a-z0-9][a-z0-9_-]{0,63}/(search|documents(/get|/delete)?)"
+)
 """Paths where a body is read, of a POST."""
 _HEADERS = {
     "x-content-type-options": "nosniff",
@@ -81,7 +85,7 @@ class Guard:
         try:
             headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
             visit.tenant = self._admit(scope, headers)
-            if scope["method"] == "POST" and scope["path"] in TAKES_BODY:
+            if scope["method"] == "POST" and TAKES_BODY.fullmatch(scope["path"]):
                 await self._read(visit, headers, receive)
                 visit.parting = not visit.tenant
             else:
@@ -177,7 +181,7 @@ class Guard:
         visit.route = getattr(route, "path", "other")
         seconds = time.perf_counter() - visit.begun
         # Methods and paths are named only where they are ours: a client may write anything there.
-        method = scope["method"] if scope["method"] in {"GET", "HEAD", "POST"} else "other"
+        method = scope["method"] if scope["method"] in {"GET", "HEAD", "POST", "DELETE"} else "other"
         self._metrics.requests.labels(visit.route, str(visit.status)).inc()
         self._metrics.seconds.labels(visit.route).observe(seconds)
         tell(

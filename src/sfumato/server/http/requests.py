@@ -79,7 +79,7 @@ def read_object(body: bytes | bytearray) -> dict[str, Any]:
         raise Problem(400, "The body must be a JSON object.", code="invalid_json")
     for name in ("model", "user"):
         if not isinstance(found.get(name, ""), str | None):
-            raise _bad(name, "must be a string")
+            raise wrong_value(name, "must be a string")
     return found
 
 
@@ -88,36 +88,45 @@ def _texts(found: dict[str, Any], settings: GatewaySettings, tokens: Tokens | No
     if isinstance(given, str):
         given = [given]
     if not isinstance(given, list) or not given:
-        raise _bad("input", "must be a string or a list that is not empty")
+        raise wrong_value("input", "must be a string or a list that is not empty")
     if all(_is_token(each) for each in given):
         given = [given]
     if len(given) > settings.max_batch:
-        raise _bad("input", f"must hold at most {settings.max_batch} texts; found {len(given)}")
+        raise wrong_value("input", f"must hold at most {settings.max_batch} texts; found {len(given)}")
     if all(isinstance(each, str) for each in given):
         texts = given
     elif all(isinstance(each, list) and each and all(map(_is_token, each)) for each in given):
         texts = _decoded(given, settings, tokens)
     else:
-        raise _bad("input", "must hold only strings, or only lists of tokens")
+        raise wrong_value("input", "must hold only strings, or only lists of tokens")
     for row, text in enumerate(texts):
-        if len(text) > settings.max_characters:
-            raise _bad("input", f"row {row} must have at most {settings.max_characters} characters")
-        if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
-            raise _bad("input", f"row {row} holds half of a surrogate pair")
+        checked_text(text, "input", row, settings)
     return texts
+
+
+def checked_text(text: Any, name: str, row: int, settings: GatewaySettings) -> None:
+    """Refuse what is no text, too long, or not to be written in UTF-8."""
+    if not isinstance(text, str):
+        raise wrong_value(name, f"row {row} must be a string")
+    if len(text) > settings.max_characters:
+        raise wrong_value(name, f"row {row} must have at most {settings.max_characters} characters")
+    if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise wrong_value(name, f"row {row} holds half of a surrogate pair")
 
 
 def _decoded(rows: list[list[int]], settings: GatewaySettings, tokens: Tokens | None) -> list[str]:
     if tokens is None:
-        raise _bad("input", "must be text: this gateway's encoder has no tokenizer to decode tokens with")
+        raise wrong_value(
+            "input", "must be text: this gateway's encoder has no tokenizer to decode tokens with"
+        )
     for row, each in enumerate(rows):
         if len(each) > settings.max_characters:
-            raise _bad("input", f"row {row} must have at most {settings.max_characters} tokens")
+            raise wrong_value("input", f"row {row} must have at most {settings.max_characters} tokens")
     texts = []
     for row, each in enumerate(rows):
         text = tokens.decode(each)
         if text is None:
-            raise _bad(
+            raise wrong_value(
                 "input", f"row {row} holds tokens that are not of this encoder's tokenizer; send text instead"
             )
         texts.append(text)
@@ -129,7 +138,7 @@ def _dimensions(found: dict[str, Any], dim: int) -> int | None:
     if given is None:
         return None
     if isinstance(given, bool) or not isinstance(given, int) or not 1 <= given <= dim:
-        raise _bad("dimensions", f"must be a whole number from 1 to {dim}")
+        raise wrong_value("dimensions", f"must be a whole number from 1 to {dim}")
     return given
 
 
@@ -138,7 +147,7 @@ def _choice(found: dict[str, Any], name: str, choices: tuple[str, ...], default:
     if given is None:
         return default
     if not isinstance(given, str) or given not in choices:
-        raise _bad(name, f"must be one of {', '.join(choices)}")
+        raise wrong_value(name, f"must be one of {', '.join(choices)}")
     return given
 
 
@@ -146,5 +155,6 @@ def _is_token(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _bad(name: str, rule: str) -> Problem:
+def wrong_value(name: str, rule: str) -> Problem:
+    """A field that breaks a rule."""
     return Problem(400, f"`{name}` {rule}.", code="invalid_value", param=name)

@@ -6,7 +6,7 @@ const PROGRESS = {
   building: "Embedding made-up records…",
   failed: "The preview could not be made; see the log.",
 };
-const state = { key: "", steps: [], preview: null, wanted: false };
+const state = { key: "", view: "", steps: [], preview: null, wanted: false };
 
 function make(name, text, kind) {
   const made = document.createElement(name);
@@ -45,12 +45,30 @@ function trouble(words) {
   by("trouble").textContent = words || "";
 }
 
+const LEADS = {
+  protected: "Type a sentence, choose how much noise, and compare what a search and an attacker make of it before and after.",
+  sealed: "Search your sealed documents, and see side by side what you get and what the store that holds them gets to see.",
+};
+
+function showView(name) {
+  state.view = name;
+  by("lead").textContent = LEADS[name] || LEADS.protected;
+  by("open").hidden = name !== "protected";
+  by("sealed").hidden = name !== "sealed";
+  for (const button of by("views").children) button.setAttribute("aria-pressed", String(button.dataset.view === name));
+}
+
 function showState(found) {
   state.preview = found.preview;
+  by("views").hidden = !(found.protects && found.collections.length);
+  by("empty").hidden = found.protects || found.collections.length > 0;
+  showCollections(found.collections);
+  showView(found.protects ? state.view || "protected" : found.collections.length ? "sealed" : "");
   by("who").textContent = `· ${found.keyed ? "tenant " + found.tenant : "no keys, this machine only"}`;
   by("access").textContent = found.keyed
-    ? "You see this tenant's ledger and protector only."
+    ? "You see what is this tenant's only."
     : "No keys are configured: every program on this machine may use this gateway, and nothing outside it can.";
+  if (!found.protects) return;
   by("promise").textContent = found.promise;
   by("facts").replaceChildren(...found.facts.flatMap(([name, value]) => [make("dt", name), make("dd", value)]));
   by("notes").replaceChildren(...found.notes.map((note) => make("li", note)));
@@ -216,14 +234,14 @@ async function refresh() {
   try {
     const found = await ask("/console/state");
     by("key-form").hidden = true;
-    by("open").hidden = false;
     trouble();
     showState(found);
-    const moving = !["failed", "idle"].includes(found.preview.status) && !found.preview.complete;
+    const moving = found.protects && !["failed", "idle"].includes(found.preview.status) && !found.preview.complete;
     if (moving) setTimeout(refresh, 1500);
   } catch (error) {
     if (error.status === 401) {
-      by("open").hidden = true;
+      showView("");
+      by("views").hidden = true;
       by("key-form").hidden = false;
       trouble(state.key ? "This key is not valid." : "");
     } else trouble(error.message);
@@ -238,10 +256,10 @@ by("noise").addEventListener("input", () => {
 });
 by("try").addEventListener("submit", (event) => { event.preventDefault(); look(); });
 by("release").addEventListener("submit", release);
+by("views").addEventListener("click", (event) => { if (event.target.dataset.view) showView(event.target.dataset.view); });
 by("key-form").addEventListener("submit", (event) => {
   event.preventDefault();
   state.key = by("key").value.trim();
   by("key").value = "";
   refresh();
 });
-refresh();

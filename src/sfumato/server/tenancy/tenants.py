@@ -17,15 +17,17 @@ from sfumato.reference import ProtectorReference
 from sfumato.server.http.logs import tell
 from sfumato.server.http.problems import Problem
 from sfumato.server.settings import GatewaySettings
+from sfumato.server.tenancy.encoders import Encoders
 from sfumato.server.tenancy.keys import KeyRing, TenantSettings
 from sfumato.server.tenancy.state import State
 from sfumato.server.tenancy.tokens import Tokens
 from sfumato.server.turns.merging import MergingEmbedder
 from sfumato.server.turns.releasing import Releaser
-from sfumato.server.turns.shares import Shares
 
 LOCAL = "local"
 """The only tenant of a gateway without keys."""
+UPSTREAM = "upstream"
+"""What the encoder that the upstream runs is called here."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -46,18 +48,18 @@ class Tenant:
 class Tenants:
     """All tenants of a gateway; they share encoders, and nothing else."""
 
-    def __init__(self, settings: GatewaySettings, ring: KeyRing | None, shares: Shares) -> None:
-        self._settings, self._ring, self._shares = settings, ring, shares
+    def __init__(self, settings: GatewaySettings, ring: KeyRing | None, encoders: Encoders) -> None:
+        self._settings, self._ring, self._encoders = settings, ring, encoders
         self._lock = threading.Lock()
         self._made: dict[tuple[str, TenantSettings], Tenant] = {}
-        self._encoders: dict[str, MergingEmbedder] = {}
         self._state = State(settings.state)
 
     def get(self, name: str) -> Tenant:
         """The tenant of this name, as the keys file describes it now."""
-        own = TenantSettings()
-        if self._ring is not None:
-            own = self._ring.file.tenants.get(name, own)
+        own = self._own(name)
+        if not self.protects(name):
+            message = "This gateway protects no vectors for this key: it serves sealed collections alone."
+            raise Problem(404, message, code="no_protector")
         with self._lock:
             if (name, own) not in self._made:
                 try:
@@ -68,20 +70,41 @@ class Tenants:
                     raise Problem(503, message, code="tenant_unavailable") from None
             return self._made[name, own]
 
+    def protects(self, name: str) -> bool:
+        """Whether there is a protector for this tenant."""
+        return self._settings.protector is not None or self._own(name).protector is not None
+
+    def _own(self, name: str) -> TenantSettings:
+        return TenantSettings() if self._ring is None else self._ring.file.tenants.get(name, TenantSettings())
+
     def warm_up(self) -> None:
         """Load the gateway's own protector and its encoder before the first request."""
+        if self._settings.protector is not None:
+            self._protector(self._settings.protector).prepare(["warm up"])
+
+    @property
+    def has_encoder(self) -> bool:
+        """Whether the gateway has a protector, and so an encoder of its own."""
+        return self._settings.protector is not None
+
+    def encoder(self) -> MergingEmbedder:
+        """The encoder of the gateway's own protector, or its upstream."""
+        if self._settings.protector is None:
+            raise InputError("There is no protector, and so no encoder of its own. Name an embedder.")
         protector = self._protector(self._settings.protector)
-        protector.prepare(["warm up"])
+        return self._merging(protector)
 
     def _make(self, name: str, own: TenantSettings) -> Tenant:
         folder = own.protector or self._settings.protector
+        if folder is None:
+            raise InputError("There is no protector for this tenant. Name one.")
         ceiling = own.ceiling if own.ceiling is not None else self._settings.ceiling
         loaded = self._protector(folder)
         ledger = self._state.ledger(name, loaded.guarantee, ceiling=ceiling, counting=self._settings.counting)
         protector = replace(loaded, secret=self._state.secret, ledger=ledger, tenant=name)
         dim = protector.mechanism.output_dim(protector.encoder.dim)
         digest = hashlib.sha256(protector.settings_digest().encode()).hexdigest()[:8]
-        tokens = Tokens.of(self._encoders[self._encoder_name(protector)].embedder)
+        tokens = Tokens.of(self._merging(loaded).embedder)
         return Tenant(
             name,
             f"sfumato/{folder.resolve().name}@{digest}",
@@ -94,12 +117,7 @@ class Tenants:
 
     def _protector(self, folder: Path) -> Protector:
         loaded = open_protector(self._settings, folder)
-        name = self._encoder_name(loaded)
-        if name not in self._encoders:
-            # Waiting for an upstream takes nothing from anybody here.
-            shares = Shares() if self._settings.upstream else self._shares
-            self._encoders[name] = MergingEmbedder(self._encoder(loaded), shares)
-        encoder = self._encoders[name]
+        encoder = self._merging(loaded)
         expected = loaded.learned.model_id
         vouched = bool(self._settings.upstream) and self._settings.same_encoder
         if expected is not None and encoder.model_id != expected and not vouched:
@@ -115,10 +133,15 @@ class Tenants:
             )
         return replace(loaded, embedder=encoder)
 
+    def _merging(self, protector: Protector) -> MergingEmbedder:
+        """The encoder of a protector as it was loaded."""
+        name, elsewhere = self._encoder_name(protector), bool(self._settings.upstream)
+        return self._encoders.get(name, lambda: self._encoder(protector), elsewhere=elsewhere)
+
     def _encoder_name(self, protector: Protector) -> str:
         chosen = protector.embedder
         if self._settings.upstream:
-            return "upstream"
+            return UPSTREAM
         if chosen is None:
             raise InputError(
                 "This protector has no encoder. Name an --upstream, or learn one with an encoder."

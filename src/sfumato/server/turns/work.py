@@ -42,11 +42,16 @@ class Work:
     def step(self) -> Iterator[None]:
         """One heavy step, when it is this tenant's turn."""
         try:
-            self._step = self.shares.enter(self.tenant, lambda: self.stopped)
-            self.check()
+            self.resume()
             yield
         finally:
             self.leave()
+
+    def resume(self) -> None:
+        """Wait for the step, or for another one after the encoder's."""
+        if self._step is None:
+            self._step = self.shares.enter(self.tenant, lambda: self.stopped)
+        self.check()
 
     def leave(self) -> None:
         """End the step early, as the encoder does before it waits for a turn of its own."""

@@ -53,13 +53,18 @@ class Chroma(Store):
             raise ParameterError("A Chroma store needs a `path` or an `address`, and not both.")
         self.collection = collection
         self._client: Any = None
+        self._collection: Any = None
         with self._opening():
             self._client = _client(path, address, tenant, database)
-            self._collection = self._existing()
-            if self._collection is not None:
-                self._take_over(metric)
-            elif not create:
+            self._look()
+            if self._collection is None and not create:
                 raise self._absent()
+
+    def _look(self) -> None:
+        if self._collection is None:
+            self._collection = self._existing()
+        if self._collection is not None:
+            self._take_over(self._asked)
 
     def _existing(self) -> Any:
         errors: Any = importlib.import_module("chromadb.errors")

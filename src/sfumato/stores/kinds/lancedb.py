@@ -45,12 +45,18 @@ class LanceDB(Store):
         self._id, self._vector, self._name = id, vector, table
         self._table: Any = None
         with self._speaking():
-            self._database: Any = importlib.import_module("lancedb").connect(os.fspath(path))
-            if self._is_there():
-                self._table = self._database.open_table(table)
-                self._take_over(metric)
+            # Every read looks for what other processes wrote; the default is never to look.
+            self._database: Any = importlib.import_module("lancedb").connect(
+                os.fspath(path), read_consistency_interval=timedelta(0)
+            )
+            self._look()
         if self._table is None and not create:
             raise self._absent()
+
+    def _look(self) -> None:
+        if self._table is None and self._is_there():
+            self._table = self._database.open_table(self._name)
+            self._take_over(self._asked)
 
     def _is_there(self) -> bool:
         following = None

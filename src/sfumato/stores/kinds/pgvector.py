@@ -66,6 +66,9 @@ class PgVector(Store):
         elif not create:
             raise self._absent()
 
+    def _look(self) -> None:
+        self._take_over(self._asked, create=True)
+
     def _run(self, text: str, values: Any = (), **names: Any) -> Any:
         return self._connection.execute(self._compose(text, **names), values)
 

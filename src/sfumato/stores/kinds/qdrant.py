@@ -61,10 +61,13 @@ class Qdrant(Store):
         self._client: Any = None
         with self._opening():
             self._client = _client(path, address)
-            if self._client.collection_exists(collection):
-                self._take_over(metric)
-            elif not create:
+            self._look()
+            if self.dim is None and not create:
                 raise self._absent()
+
+    def _look(self) -> None:
+        if self._client.collection_exists(self.collection):
+            self._take_over(self._asked)
 
     @property
     def _models(self) -> Any:
@@ -231,5 +234,10 @@ def _filter(models: Any, allowed: dict[str, list[Scalar]]) -> Any:
 
     if not allowed:
         return None
-    each = [models.Filter(should=[one(name, value) for value in values]) for name, values in allowed.items()]
-    return models.Filter(must=each)
+
+    def some(name: str, values: list[Scalar]) -> Any:
+        if all(isinstance(value, str) for value in values):
+            return models.FieldCondition(key=name, match=models.MatchAny(any=values))
+        return models.Filter(should=[one(name, value) for value in values])
+
+    return models.Filter(must=[some(name, values) for name, values in allowed.items()])

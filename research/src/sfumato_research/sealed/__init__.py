@@ -1,0 +1,1 @@
+"""What sealed search costs, and what a store that holds it can learn: research/protocol.md."""
