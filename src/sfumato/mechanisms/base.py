@@ -19,6 +19,7 @@ from sfumato.arrays import as_vectors, check_rows
 from sfumato.errors import ParameterError, VectorError
 from sfumato.mechanisms.calibration import solve
 from sfumato.mechanisms.ellipse import Ellipse
+from sfumato.mechanisms.losses import LossLaw
 from sfumato.numbers import finite_number
 from sfumato.randomness import NOISE_VERSION, Draws, resolve
 from sfumato.types import FloatArray, Floats
@@ -242,6 +243,10 @@ class Mechanism(ABC):
         if len(released) <= len(vectors):
             return np.stack([self.log_density(row[None], vectors) for row in released])
         return np.stack([self.log_density(released, row[None]) for row in vectors], axis=1)
+
+    def loss_law(self, distance: float, dim: int | None = None) -> LossLaw | None:
+        """Law of the privacy loss between the worst two inputs at `distance` in its metric, where known."""
+        return None
 
     def direction(self) -> Mechanism | None:
         """The mechanism of a release scaled to unit length, where that has a density of its own."""

@@ -12,6 +12,7 @@ from sfumato.accounting.guarantee import Guarantee
 from sfumato.arrays import NORM_TOLERANCE
 from sfumato.mechanisms.base import EPSILON_RANGE, MAX_NORM_RANGE, SLACK, Mechanism, add_noise
 from sfumato.mechanisms.ellipse import Ellipse
+from sfumato.mechanisms.losses import NormalLoss
 from sfumato.mechanisms.moments import chi_mean
 from sfumato.numbers import finite_number
 from sfumato.randomness import Draws
@@ -111,3 +112,7 @@ class Gaussian(Mechanism):
         """Independent normals."""
         log_constant = -dim * math.log(self.sigma * math.sqrt(2 * math.pi))
         return Ellipse(lambda noise: noise / self.sigma, log_constant, squared=True)
+
+    def loss_law(self, distance: float, dim: int | None = None) -> NormalLoss:
+        """The same for any two inputs at this Euclidean distance, in any dimension."""
+        return NormalLoss(distance / self.sigma)

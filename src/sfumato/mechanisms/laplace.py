@@ -10,6 +10,7 @@ import numpy as np
 from sfumato.accounting.guarantee import Guarantee
 from sfumato.mechanisms.base import EPSILON_RANGE, SLACK, Mechanism, add_noise
 from sfumato.mechanisms.ellipse import Ellipse
+from sfumato.mechanisms.losses import RadialLoss, laplace_loss
 from sfumato.mechanisms.moments import laplace_log_constant
 from sfumato.numbers import finite_number
 from sfumato.randomness import Draws
@@ -67,3 +68,7 @@ class Laplace(Mechanism):
     def ellipse(self, dim: int) -> Ellipse:
         """A ball: q is epsilon times the length of the noise."""
         return Ellipse(lambda noise: noise * self.epsilon, laplace_log_constant(dim, self.epsilon))
+
+    def loss_law(self, distance: float, dim: int | None = None) -> RadialLoss:
+        """The same for any two inputs at this Euclidean distance."""
+        return laplace_loss(self.epsilon * distance, self._dim(dim))

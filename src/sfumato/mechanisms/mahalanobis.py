@@ -15,6 +15,7 @@ from sfumato.errors import ParameterError
 from sfumato.mechanisms.base import EPSILON_RANGE, SLACK, Mechanism, add_noise
 from sfumato.mechanisms.ellipse import Ellipse
 from sfumato.mechanisms.laplace import laplace_scale
+from sfumato.mechanisms.losses import RadialLoss, laplace_loss
 from sfumato.mechanisms.moments import chi_mean, coloured_norm_mean, laplace_log_constant
 from sfumato.numbers import finite_number
 from sfumato.randomness import Draws
@@ -148,6 +149,10 @@ class Mahalanobis(Mechanism):
         half_log_det = 0.5 * float(np.log(self.shape.eigenvalues).sum())
         constant = laplace_log_constant(self._dim(dim), self.epsilon) - half_log_det
         return Ellipse(lambda noise: self.shape.whiten(noise) * self.epsilon, constant)
+
+    def loss_law(self, distance: float, dim: int | None = None) -> RadialLoss:
+        """That of a ball, once the shape is taken off: the same for any two inputs at this distance."""
+        return laplace_loss(self.epsilon * distance, self._dim(dim))
 
     def substitutions(self, distances: Mapping[str, float]) -> Substitutions:
         """Epsilon times their Mahalanobis distances."""

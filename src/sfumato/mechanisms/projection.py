@@ -15,6 +15,7 @@ from sfumato.errors import ParameterError
 from sfumato.mechanisms.base import EPSILON_RANGE, LARGEST_DIM, SLACK, Mechanism, add_noise
 from sfumato.mechanisms.ellipse import Ellipse
 from sfumato.mechanisms.laplace import laplace_scale
+from sfumato.mechanisms.losses import RadialLoss, laplace_loss
 from sfumato.mechanisms.moments import laplace_log_constant
 from sfumato.numbers import finite_number, whole_number
 from sfumato.randomness import Draws, StreamDraws
@@ -174,6 +175,11 @@ class Projection(Mechanism):
         """A ball in m dimensions."""
         rate = self.epsilon / self.stretch(dim)
         return Ellipse(lambda noise: noise * rate, laplace_log_constant(self.output_dim(dim), rate))
+
+    def loss_law(self, distance: float, dim: int | None = None) -> RadialLoss:
+        """Of two inputs that differ in the direction which the matrix stretches most."""
+        n = self._dim(dim)
+        return laplace_loss(self.worst_epsilon(n) * distance, self.output_dim(n))
 
 
 def _noise_bound(points: int, m: int, epsilon: float, delta: float) -> float:

@@ -13,6 +13,7 @@ from sfumato import grid
 from sfumato.accounting.guarantee import Guarantee
 from sfumato.mechanisms.angles import AngleLaw, angle_between, cosines, turn, unit
 from sfumato.mechanisms.base import EPSILON_RANGE, SLACK, Mechanism
+from sfumato.mechanisms.losses import RadialLoss, angular_loss
 from sfumato.numbers import finite_number
 from sfumato.randomness import Draws
 from sfumato.types import FloatArray, Floats
@@ -91,3 +92,8 @@ class Purkayastha(Mechanism):
     def direction(self) -> Purkayastha:
         """Itself: it releases directions."""
         return self
+
+    def loss_law(self, distance: float, dim: int | None = None) -> RadialLoss:
+        """The same for any two inputs at this angle, in radians."""
+        angle = finite_number(distance, "distance", 0.0, math.pi)
+        return angular_loss(_law(self.epsilon, self._dim(dim)), self.epsilon, angle)
