@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _NODES = 16
 _LEAST_PANELS, _MOST_PANELS = 2, 256
+_MOST_WORK = 1 << 22
+"""Panels and nodes for all losses together; in few dimensions, where more would help, the error says so."""
 _TAIL = 1e-16
 _ENOUGH = 1e-12
 _SAFETY = 4.0
@@ -87,8 +89,9 @@ class RadialLoss(LossLaw):
         """By integration over the radius."""
         inside = np.clip(losses, -self.largest, self.largest)
         probes = inside[:: max(1, len(inside) // 32)]
-        panels = _MOST_PANELS if self.jumps else _LEAST_PANELS
-        while panels < _MOST_PANELS and self._change(probes, panels) > _ENOUGH:
+        most = min(_MOST_PANELS, max(_LEAST_PANELS, _MOST_WORK // (_NODES * len(inside))))
+        panels = most if self.jumps else _LEAST_PANELS
+        while panels < most and self._change(probes, panels) > _ENOUGH:
             panels *= 2
         error = _SAFETY * self._change(inside, panels) + 2 * _TAIL + _ROUNDING
         fine = self._integral(inside, 2 * panels)
