@@ -49,7 +49,9 @@ def pair(mechanism: Mechanism, dim: int, distance: float, rng: np.random.Generat
     return first / 2 + np.stack([-second, second]) * distance / 2
 
 
-def losses(mechanism: Mechanism, inputs: Floats, rows: int, seed: int, truth: Mechanism | None = None) -> Floats:
+def losses(
+    mechanism: Mechanism, inputs: Floats, rows: int, seed: int, truth: Mechanism | None = None
+) -> Floats:
     """`[2, rows]` log-ratios of the first input's density over the second's, on releases of each.
 
     `truth` is what really makes the releases, where that is another.

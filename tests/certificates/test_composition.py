@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 from scipy.stats import ksone
+from tests.certificates.simulated import losses, pair
 
 from sfumato.certificates import candidate_success, composed_trade_off, trade_off
 from sfumato.certificates.tradeoff import ALIKE, TOLD_APART
 from sfumato.errors import ParameterError
 from sfumato.mechanisms import Gaussian, Identity, Laplace, Polar, Purkayastha
-from tests.certificates.simulated import losses, pair
 
 RARE = 1e-6
 
@@ -75,7 +75,9 @@ def test_normal_noise_composes_as_the_closed_form_says(count):
 
 
 def test_more_cells_make_the_band_narrower():
-    made = [composed_trade_off(Polar(epsilon=300.0), 0.05, 20, 64, cells=cells) for cells in (512, 2048, 8192)]
+    made = [
+        composed_trade_off(Polar(epsilon=300.0), 0.05, 20, 64, cells=cells) for cells in (512, 2048, 8192)
+    ]
     errors = [curve.error for curve in made]
     assert errors == sorted(errors, reverse=True) and errors[-1] < errors[0] / 8
     for curve in made:
@@ -84,7 +86,9 @@ def test_more_cells_make_the_band_narrower():
 
 def test_k_releases_cost_about_the_root_of_k():
     single = trade_off(Purkayastha(epsilon=274.0), 0.02, 384)
-    assert composed_trade_off(Purkayastha(epsilon=274.0), 0.02, 1, 384).total_variation == single.total_variation
+    assert (
+        composed_trade_off(Purkayastha(epsilon=274.0), 0.02, 1, 384).total_variation == single.total_variation
+    )
     before = single.total_variation
     for count in (4, 16, 64):
         curve = composed_trade_off(Purkayastha(epsilon=274.0), 0.02, count, 384)

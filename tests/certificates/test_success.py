@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 from scipy.stats import binomtest
+from tests.certificates.simulated import DISTANCE, family, losses, pair
 
 from sfumato.certificates import (
     bayes_security,
@@ -20,7 +21,6 @@ from sfumato.certificates import (
 from sfumato.certificates.tradeoff import ALIKE, TOLD_APART
 from sfumato.errors import ParameterError
 from sfumato.mechanisms import Gaussian, Laplace
-from tests.certificates.simulated import DISTANCE, family, losses, pair
 
 CURVES = {
     "close": trade_off(Laplace(epsilon=4.0), 0.1, 64),

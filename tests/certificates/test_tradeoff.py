@@ -1,4 +1,4 @@
-"""Trade-off curves: against real releases, other ways to compute them, and mechanisms that are not what they say."""
+"""Trade-off curves: against real releases, other ways to compute them, and mechanisms that say untruths."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.special import gammainc, gammaincinv, ndtr
 from scipy.stats import ksone
+from tests.certificates.simulated import DIMS, DISTANCE, family, losses, pair
 
 import sfumato as sf
 from sfumato.certificates.tradeoff import ALIKE, TOLD_APART, TradeOff, trade_off
@@ -16,7 +17,6 @@ from sfumato.errors import ParameterError
 from sfumato.mechanisms import Gaussian, Identity, Laplace, Mahalanobis, Polar, Purkayastha, Suppression
 from sfumato.mechanisms.losses import laplace_loss, upper_cap
 from sfumato.sampling import gammas
-from tests.certificates.simulated import DIMS, DISTANCE, family, losses, pair
 
 NAMES = sorted(family(64, 1.0))
 STRENGTHS = (0.3, 1.0, 2.0, 4.0)

@@ -1,10 +1,10 @@
 """Several fresh releases of one input: their losses add, so that the law of the sum is a convolution.
 
-The loss of one release is rounded to a grid of width h and moved so that its mean is kept, and the grid's law
-is raised to the k-th power by fast Fourier transform (Gopi, Lee and Wutschitz 2021). Rounding errors have mean
-0 and stay within h, so their sum stays within h sqrt(k ln(2/eta)/2) but for a chance eta (Hoeffding): the
-exact distribution lies between the computed one moved left and moved right by that much, and by eta up or
-down. Beside it the simple rule, k fresh releases cost sqrt(k) mu (Dong, Roth and Su 2019, corollary 3.3).
+The loss of one release is rounded to a grid of width h and moved so that its mean is kept, and the grid's
+law is raised to the k-th power by fast Fourier transform (Gopi, Lee and Wutschitz 2021). Rounding errors have
+mean 0 and an interval of length h, so their sum stays within h sqrt(k ln(2/eta)/2) but for a chance eta
+(Hoeffding): the exact distribution lies between the computed one moved left and moved right by that much, and
+by eta up or down. Beside it the simple rule, k fresh releases cost sqrt(k) mu (Dong, Roth and Su 2019).
 """
 
 from __future__ import annotations
@@ -13,7 +13,15 @@ import math
 
 import numpy as np
 
-from sfumato.certificates.tradeoff import POINTS, TradeOff, band, from_law, loss_between, reach, symmetric_grid
+from sfumato.certificates.tradeoff import (
+    POINTS,
+    TradeOff,
+    band,
+    from_law,
+    loss_between,
+    reach,
+    symmetric_grid,
+)
 from sfumato.mechanisms.base import Mechanism
 from sfumato.mechanisms.losses import LossLaw
 from sfumato.numbers import whole_number

@@ -1,7 +1,8 @@
 """What an attacker can do with a release, from its trade-off curve T.
 
 All of these hold for the best attacker there is, with any computation, who knows the mechanism, its
-parameters and everything about the input but which candidate it is; and they are taken at the unkind end of the curve's band.
+parameters and everything about the input but which candidate it is. They are taken at the unkind end of the
+curve's band.
 """
 
 from __future__ import annotations
@@ -55,10 +56,11 @@ def success_from(curve: TradeOff, baseline: float) -> float:
 def candidate_success(curve: TradeOff, candidates: int) -> float:
     """Most often that an attacker names the right one of k equally likely candidates.
 
-    With Q the law of one candidate, within reach of all others, and E_i where candidate i is named: the
-    success is (1/k) (Q(E_1) + sum over the others of P_i(E_i)) and P_i(E_i) <= 1 - T(Q(E_i)), which is concave,
-    so that it is at most 1/k + (k - 1)/k max over x <= 1/(k - 1) of 1 - x - T(x). Tight for k = 2; for more it
-    is below 1 - T(1/k), the bound of `success_from`.
+    No candidate may be further from one of them, say the first, than the curve's distance. With Q the law of
+    the first and E_i the releases for which candidate i is named, the success is (1/k) (Q(E_1) + the sum over
+    the others of P_i(E_i)), and P_i(E_i) <= 1 - T(Q(E_i)), which is concave: it is at most
+    1/k + (k - 1)/k max over x <= 1/(k - 1) of 1 - x - T(x). Tight for k = 2; never above 1 - T(1/k), the
+    bound of `success_from`.
     """
     k = whole_number(candidates, "candidates", 1, MOST_CANDIDATES)
     if k == 1:
@@ -73,7 +75,7 @@ def candidate_success(curve: TradeOff, candidates: int) -> float:
 
 
 def leaked_bits(curve: TradeOff, candidates: int) -> float:
-    """Min-entropy leakage: log2 of how many times likelier k equally likely candidates are named (Smith 2009)."""
+    """Min-entropy leakage: log2 of how many times likelier one of k candidates is named (Smith 2009)."""
     return math.log2(candidate_success(curve, candidates) * candidates)
 
 

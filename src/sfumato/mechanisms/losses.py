@@ -39,7 +39,7 @@ class LossLaw(ABC):
     """Distribution of the privacy loss of one release between two inputs.
 
     Attributes:
-        mu: that of the Gaussian differential privacy it comes close to: distance times root of the information.
+        mu: of the Gaussian differential privacy it comes close to: distance times root of the information.
         largest: the largest loss there can be.
     """
 
@@ -123,7 +123,7 @@ class RadialLoss(LossLaw):
 
 
 def upper_cap(height: Floats, dim: int) -> Floats:
-    """P(s >= height) for one coordinate s of a uniform direction in `dim` dimensions: s^2 is a beta variable."""
+    """P(s >= height) for a coordinate s of a uniform direction in `dim` dimensions: s^2 is beta distributed."""
     from scipy.special import betainc
 
     if dim == 1:
@@ -159,8 +159,8 @@ def laplace_loss(separation: float, dim: int) -> RadialLoss:
 def angular_loss(law: AngleLaw, epsilon: float, angle: float) -> RadialLoss:
     """Of a direction of density ~ exp(-epsilon a), a its angle to the input, for inputs `angle` apart.
 
-    The loss is epsilon (b - a), b the angle to the other input: cos b = cos a cos(angle) + sin a sin(angle) s.
-    It is at most l = epsilon v where cos b >= cos(a + v), written here so that nothing cancels.
+    The loss is epsilon (b - a), b the angle to the other: cos b = cos a cos(angle) + sin a sin(angle) s. It is
+    at most l = epsilon v where cos b >= cos(a + v), written here so that nothing cancels.
     """
     sine = max(math.sin(angle), 1e-300)
 
