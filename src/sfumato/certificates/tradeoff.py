@@ -132,7 +132,7 @@ def band(low: Floats, high: Floats, error: float) -> tuple[Floats, Floats]:
 def symmetric_grid(end: float, points: int) -> Floats:
     """An odd number of thresholds around an exact 0, inside the largest loss."""
     half = np.linspace(0.0, end * (1 - 1e-12), points // 2 + 1)
-    return np.r_[-half[:0:-1], half]
+    return np.concatenate([-half[:0:-1], half])
 
 
 def reach(law: LossLaw) -> float:

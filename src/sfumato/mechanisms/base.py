@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,11 +19,13 @@ from sfumato.arrays import as_vectors, check_rows
 from sfumato.errors import ParameterError, VectorError
 from sfumato.mechanisms.calibration import solve
 from sfumato.mechanisms.ellipse import Ellipse
-from sfumato.mechanisms.losses import LossLaw
 from sfumato.numbers import finite_number
 from sfumato.randomness import NOISE_VERSION, Draws, resolve
 from sfumato.types import FloatArray, Floats
 from sfumato.workspace import Workspace
+
+if TYPE_CHECKING:
+    from sfumato.mechanisms.losses import LossLaw
 
 M = TypeVar("M", bound="Mechanism")
 

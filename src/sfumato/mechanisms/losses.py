@@ -123,7 +123,7 @@ class RadialLoss(LossLaw):
 
 
 def upper_cap(height: Floats, dim: int) -> Floats:
-    """P(s >= height) for a coordinate s of a uniform direction in `dim` dimensions: s^2 is beta distributed."""
+    """P(s >= height) for a coordinate s of a uniform direction in `dim` dimensions; s^2 is a beta one."""
     from scipy.special import betainc
 
     if dim == 1:
@@ -159,8 +159,8 @@ def laplace_loss(separation: float, dim: int) -> RadialLoss:
 def angular_loss(law: AngleLaw, epsilon: float, angle: float) -> RadialLoss:
     """Of a direction of density ~ exp(-epsilon a), a its angle to the input, for inputs `angle` apart.
 
-    The loss is epsilon (b - a), b the angle to the other: cos b = cos a cos(angle) + sin a sin(angle) s. It is
-    at most l = epsilon v where cos b >= cos(a + v), written here so that nothing cancels.
+    The loss is epsilon (b - a), b the angle to the other: cos b = cos a cos(angle) + sin a sin(angle) s. It
+    is at most l = epsilon v where cos b >= cos(a + v), written here so that nothing cancels.
     """
     sine = max(math.sin(angle), 1e-300)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,6 @@ from sfumato.errors import ParameterError
 from sfumato.mechanisms.base import EPSILON_RANGE, SLACK, Mechanism, add_noise
 from sfumato.mechanisms.ellipse import Ellipse
 from sfumato.mechanisms.laplace import laplace_scale
-from sfumato.mechanisms.losses import RadialLoss, laplace_loss
 from sfumato.mechanisms.moments import chi_mean, coloured_norm_mean, laplace_log_constant
 from sfumato.numbers import finite_number
 from sfumato.randomness import Draws
@@ -23,6 +22,9 @@ from sfumato.sensitivity.ellipsoid import Ellipsoid
 from sfumato.sensitivity.mask import Mask
 from sfumato.sensitivity.shapes import Dense, Diagonal, Factored, Shape, shape_from
 from sfumato.types import FloatArray, Floats
+
+if TYPE_CHECKING:
+    from sfumato.mechanisms.losses import LossLaw
 
 
 def as_shape(value: Mask | Ellipsoid | Shape | NDArray[np.float64]) -> Shape:
@@ -150,8 +152,10 @@ class Mahalanobis(Mechanism):
         constant = laplace_log_constant(self._dim(dim), self.epsilon) - half_log_det
         return Ellipse(lambda noise: self.shape.whiten(noise) * self.epsilon, constant)
 
-    def loss_law(self, distance: float, dim: int | None = None) -> RadialLoss:
+    def loss_law(self, distance: float, dim: int | None = None) -> LossLaw:
         """That of a ball, once the shape is taken off: the same for any two inputs at this distance."""
+        from sfumato.mechanisms.losses import laplace_loss
+
         return laplace_loss(self.epsilon * distance, self._dim(dim))
 
     def substitutions(self, distances: Mapping[str, float]) -> Substitutions:

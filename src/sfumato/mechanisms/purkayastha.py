@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +13,12 @@ from sfumato import grid
 from sfumato.accounting.guarantee import Guarantee
 from sfumato.mechanisms.angles import AngleLaw, angle_between, cosines, turn, unit
 from sfumato.mechanisms.base import EPSILON_RANGE, SLACK, Mechanism
-from sfumato.mechanisms.losses import RadialLoss, angular_loss
 from sfumato.numbers import finite_number
 from sfumato.randomness import Draws
 from sfumato.types import FloatArray, Floats
+
+if TYPE_CHECKING:
+    from sfumato.mechanisms.losses import LossLaw
 
 
 @lru_cache(maxsize=64)
@@ -93,7 +95,9 @@ class Purkayastha(Mechanism):
         """Itself: it releases directions."""
         return self
 
-    def loss_law(self, distance: float, dim: int | None = None) -> RadialLoss:
+    def loss_law(self, distance: float, dim: int | None = None) -> LossLaw:
         """The same for any two inputs at this angle, in radians."""
+        from sfumato.mechanisms.losses import angular_loss
+
         angle = finite_number(distance, "distance", 0.0, math.pi)
         return angular_loss(_law(self.epsilon, self._dim(dim)), self.epsilon, angle)
