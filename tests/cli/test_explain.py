@@ -72,7 +72,7 @@ def test_a_learned_protector_is_explained(explain, tmp_path):
     made = load_protector("made")
     wanted = certify(made.mechanism, made.learned.substitution_distances)
     assert found["success"] == wanted.to_dict()["success"]
-    assert "it is not embedded" in said and "Rome" not in said.split("\n- ")[0]
+    assert "it does not enter the vector" in said and "Rome" not in said.split("\n- ")[0]
 
 
 def test_without_noise_nothing_is_certified(explain):
