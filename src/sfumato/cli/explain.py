@@ -56,7 +56,7 @@ def _certificate(made: Protector, candidates: int, distance: float | None) -> Ce
         if distance is None
         else "the distance is the one that was given; inputs further apart are not covered",
         "for one release; fresh noise on a text that was released before adds to it",
-        f"for noise in exact arithmetic; floating point may add {made.guarantee.slack:.2g} to the privacy loss",
+        f"in exact arithmetic; floating point may add {made.guarantee.slack:.2g} to the privacy loss",
     )
     return certify(
         made.mechanism,
