@@ -32,6 +32,7 @@ _HOMES = {
 _MODULES = (
     "accounting",
     "attacks",
+    "certificates",
     "evaluation",
     "mechanisms",
     "metrics",

@@ -31,6 +31,7 @@ COMMANDS = (
     "verify-erased",
     "attack",
     "audit",
+    "explain",
     "rewrite",
     "serve",
     "verify",

@@ -62,7 +62,7 @@ class AngleLaw:
                 inside, outside = (inside, middle) if deep else (middle, outside)
             return outside
 
-        low, high = reach(0.0), reach(math.pi)
+        low, high = self._span = reach(0.0), reach(math.pi)
         parts = [np.linspace(low, high, _CELLS + 1)]
         if low > 0.0:
             parts.insert(0, np.linspace(0.0, low, _TAIL_CELLS + 1)[:-1])
@@ -80,6 +80,15 @@ class AngleLaw:
         cosine = float((mass * np.cos(angle)).sum()) / total
         sine2 = float((mass * np.sin(angle) ** 2).sum()) / total
         return self._peak + math.log(total), cosine, sine2
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """Where all of the law is but for a share of about exp(-_DEPTH)."""
+        return self._span
+
+    def log_density(self, angle: Floats) -> Floats:
+        """Log density of the angle itself."""
+        return np.asarray(self._log_weight(angle) - self._summary[0])
 
     @property
     def mean_cosine(self) -> float:

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,9 @@ from sfumato.numbers import finite_number
 from sfumato.randomness import NOISE_VERSION, Draws, resolve
 from sfumato.types import FloatArray, Floats
 from sfumato.workspace import Workspace
+
+if TYPE_CHECKING:
+    from sfumato.mechanisms.losses import LossLaw
 
 M = TypeVar("M", bound="Mechanism")
 
@@ -242,6 +245,10 @@ class Mechanism(ABC):
         if len(released) <= len(vectors):
             return np.stack([self.log_density(row[None], vectors) for row in released])
         return np.stack([self.log_density(released, row[None]) for row in vectors], axis=1)
+
+    def loss_law(self, distance: float, dim: int | None = None) -> LossLaw | None:
+        """Law of the privacy loss between the worst two inputs at `distance` in its metric, where known."""
+        return None
 
     def direction(self) -> Mechanism | None:
         """The mechanism of a release scaled to unit length, where that has a density of its own."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from sfumato.numbers import finite_number
 from sfumato.randomness import Draws
 from sfumato.sampling import normals
 from sfumato.types import FloatArray, Floats
+
+if TYPE_CHECKING:
+    from sfumato.mechanisms.losses import LossLaw
 
 SIGMA_RANGE = (1e-6, 1e6)
 
@@ -111,3 +114,9 @@ class Gaussian(Mechanism):
         """Independent normals."""
         log_constant = -dim * math.log(self.sigma * math.sqrt(2 * math.pi))
         return Ellipse(lambda noise: noise / self.sigma, log_constant, squared=True)
+
+    def loss_law(self, distance: float, dim: int | None = None) -> LossLaw:
+        """The same for any two inputs at this Euclidean distance, in any dimension."""
+        from sfumato.mechanisms.losses import NormalLoss
+
+        return NormalLoss(distance / self.sigma)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from sfumato.numbers import finite_number
 from sfumato.randomness import Draws
 from sfumato.sampling import gammas, normals
 from sfumato.types import FloatArray, Floats
+
+if TYPE_CHECKING:
+    from sfumato.mechanisms.losses import LossLaw
 
 
 def laplace_scale(draws: Draws, dim: int, epsilon: float) -> Floats:
@@ -67,3 +70,9 @@ class Laplace(Mechanism):
     def ellipse(self, dim: int) -> Ellipse:
         """A ball: q is epsilon times the length of the noise."""
         return Ellipse(lambda noise: noise * self.epsilon, laplace_log_constant(dim, self.epsilon))
+
+    def loss_law(self, distance: float, dim: int | None = None) -> LossLaw:
+        """The same for any two inputs at this Euclidean distance."""
+        from sfumato.mechanisms.losses import laplace_loss
+
+        return laplace_loss(self.epsilon * distance, self._dim(dim))

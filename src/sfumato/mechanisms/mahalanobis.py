@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,9 @@ from sfumato.sensitivity.ellipsoid import Ellipsoid
 from sfumato.sensitivity.mask import Mask
 from sfumato.sensitivity.shapes import Dense, Diagonal, Factored, Shape, shape_from
 from sfumato.types import FloatArray, Floats
+
+if TYPE_CHECKING:
+    from sfumato.mechanisms.losses import LossLaw
 
 
 def as_shape(value: Mask | Ellipsoid | Shape | NDArray[np.float64]) -> Shape:
@@ -148,6 +151,12 @@ class Mahalanobis(Mechanism):
         half_log_det = 0.5 * float(np.log(self.shape.eigenvalues).sum())
         constant = laplace_log_constant(self._dim(dim), self.epsilon) - half_log_det
         return Ellipse(lambda noise: self.shape.whiten(noise) * self.epsilon, constant)
+
+    def loss_law(self, distance: float, dim: int | None = None) -> LossLaw:
+        """That of a ball, once the shape is taken off: the same for any two inputs at this distance."""
+        from sfumato.mechanisms.losses import laplace_loss
+
+        return laplace_loss(self.epsilon * distance, self._dim(dim))
 
     def substitutions(self, distances: Mapping[str, float]) -> Substitutions:
         """Epsilon times their Mahalanobis distances."""

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato import grid
 from sfumato.accounting.guarantee import Guarantee
+from sfumato.errors import ParameterError
 from sfumato.mechanisms.angles import AngleLaw, angle_between, cosines, turn, unit
 from sfumato.mechanisms.base import EPSILON_RANGE, SLACK, Mechanism
 from sfumato.numbers import finite_number
 from sfumato.randomness import Draws
 from sfumato.sampling import exponentials
 from sfumato.types import FloatArray, Floats
+
+if TYPE_CHECKING:
+    from sfumato.mechanisms.losses import LossLaw
 
 
 @lru_cache(maxsize=64)
@@ -134,3 +138,15 @@ class Polar(Mechanism):
     def direction(self) -> Polar:
         """The same law without the radius, which does not depend on the direction."""
         return Polar(epsilon=self.epsilon, max_norm=self.max_norm)
+
+    def loss_law(self, distance: float, dim: int | None = None) -> LossLaw:
+        """The same for any two inputs whose directions are this far apart as the chord goes."""
+        from sfumato.mechanisms.losses import chordal_loss
+
+        if self.radius_epsilon is not None:
+            raise ParameterError(
+                "polar with a released radius has no curve over one distance: directions and radii count "
+                "apart. Drop the radius (radius_epsilon=None)."
+            )
+        chord = finite_number(distance, "distance", 0.0, 2.0)
+        return chordal_loss(_law(self.epsilon, self._dim(dim)), self.epsilon, chord)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from functools import lru_cache
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from sfumato.randomness import Draws, StreamDraws
 from sfumato.sampling import normals
 from sfumato.types import FloatArray, Floats
 from sfumato.workspace import Workspace
+
+if TYPE_CHECKING:
+    from sfumato.mechanisms.losses import LossLaw
 
 Sensitivity = Literal["width", "spectral", "orthonormal"]
 """How far the projection may stretch a difference, and on what ground that is known.
@@ -174,6 +177,13 @@ class Projection(Mechanism):
         """A ball in m dimensions."""
         rate = self.epsilon / self.stretch(dim)
         return Ellipse(lambda noise: noise * rate, laplace_log_constant(self.output_dim(dim), rate))
+
+    def loss_law(self, distance: float, dim: int | None = None) -> LossLaw:
+        """Of two inputs that differ in the direction which the matrix stretches most."""
+        from sfumato.mechanisms.losses import laplace_loss
+
+        n = self._dim(dim)
+        return laplace_loss(self.worst_epsilon(n) * distance, self.output_dim(n))
 
 
 def _noise_bound(points: int, m: int, epsilon: float, delta: float) -> float:

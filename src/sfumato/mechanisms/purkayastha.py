@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,9 @@ from sfumato.mechanisms.base import EPSILON_RANGE, SLACK, Mechanism
 from sfumato.numbers import finite_number
 from sfumato.randomness import Draws
 from sfumato.types import FloatArray, Floats
+
+if TYPE_CHECKING:
+    from sfumato.mechanisms.losses import LossLaw
 
 
 @lru_cache(maxsize=64)
@@ -91,3 +94,10 @@ class Purkayastha(Mechanism):
     def direction(self) -> Purkayastha:
         """Itself: it releases directions."""
         return self
+
+    def loss_law(self, distance: float, dim: int | None = None) -> LossLaw:
+        """The same for any two inputs at this angle, in radians."""
+        from sfumato.mechanisms.losses import angular_loss
+
+        angle = finite_number(distance, "distance", 0.0, math.pi)
+        return angular_loss(_law(self.epsilon, self._dim(dim)), self.epsilon, angle)

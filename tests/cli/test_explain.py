@@ -1,0 +1,108 @@
+"""`sfumato explain`: the certificate of a protector, from the distances it keeps."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from sfumato.certificates import candidate_success, certify, trade_off
+from sfumato.cli import main
+from sfumato.errors import ParameterError
+from sfumato.mechanisms import Laplace, Mahalanobis
+from sfumato.protector import Protector
+from sfumato.saving import load_protector, save_protector
+
+KEPT = {"median": 0.05, "p95": 0.2, "max": 0.6}
+
+
+@pytest.fixture
+def explain(tmp_path, monkeypatch, capfd):
+    """Run the command in this process; return its exit code, what it says, and its certificate."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments):
+        with pytest.raises(SystemExit) as stopped:
+            main.run(["explain", *arguments, "--json", "c.json"])
+        shown = capfd.readouterr()
+        written = tmp_path / "c.json"
+        found = json.loads(written.read_text())["certificate"] if written.exists() else None
+        return stopped.value.code, shown.out + shown.err, found
+
+    return call
+
+
+def kept(**settings) -> Protector:
+    mechanism = Mahalanobis(epsilon=100.0, shape=np.linspace(0.5, 1.5, 64))
+    return Protector(mechanism, learned={"substitution_distances": KEPT, "dim": 64}, **settings)
+
+
+def test_it_says_what_the_curves_of_the_kept_distances_say(explain):
+    save_protector(kept(), "made")
+    code, said, found = explain("made", "--candidates", "20")
+    assert code == 0, said
+    assert set(found) >= {"attacker", "prior", "success", "total_variation", "bits", "conditions"}
+    curves = {
+        name: trade_off(Laplace(epsilon=100.0), KEPT[key], 64)
+        for name, key in (("median", "median"), ("p95", "p95"), ("worst", "max"))
+    }
+    assert found["prior"] == 1 / 20
+    for name, curve in curves.items():
+        assert found["success"][name] == pytest.approx(candidate_success(curve, 20), abs=1e-9)
+        assert found["pairs"][name]["total_variation"] == pytest.approx(curve.total_variation, abs=1e-9)
+        assert f"{found['success'][name]:.1%}" in said
+    assert 0.05 < found["success"]["median"] < found["success"]["p95"] < found["success"]["worst"]
+    assert found["total_variation"] == found["pairs"]["worst"]["total_variation"]
+    assert found["bits"] == pytest.approx(math.log2(20 * found["success"]["worst"]))
+    assert any("learning from private text" in condition for condition in found["conditions"])
+    # Epsilon comes last.
+    assert said.strip().splitlines()[-1].startswith("Epsilon 100")
+
+
+def test_a_learned_protector_is_explained(explain, tmp_path):
+    texts = [f"visit {n} to {place}" for n in range(30) for place in ("Rome", "Paris")]
+    (tmp_path / "in.txt").write_text("\n".join(texts))
+    (tmp_path / "terms.txt").write_text("Rome\nParis\n")
+    with pytest.raises(SystemExit):
+        main.run(["learn", "in.txt", "--terms", "terms.txt", "--embedder", "fake:32", "-o", "made"])
+    code, said, found = explain("made")
+    assert code == 0, said
+    made = load_protector("made")
+    wanted = certify(made.mechanism, made.learned.substitution_distances)
+    assert found["success"] == wanted.to_dict()["success"]
+    assert "it does not enter the vector" in said and "Rome" not in said.split("\n- ")[0]
+
+
+def test_without_noise_nothing_is_certified(explain):
+    save_protector(kept(only_matching=True), "made")
+    code, said, found = explain("made")
+    assert code == 0, said
+    assert found["success"] == {"median": 1.0, "p95": 1.0, "worst": 1.0} and found["total_variation"] == 1.0
+
+
+def test_a_distance_may_be_given_and_must_be_where_none_is_kept(explain):
+    save_protector(Protector(Laplace(epsilon=274.0), learned={"dim": 384}), "made")
+    code, said, found = explain("made")
+    assert code == 2 and "--distance" in said and found is None and len(said.splitlines()) == 1
+    code, said, found = explain("made", "--distance", "0.1", "--candidates", "2")
+    assert code == 0, said
+    assert found["total_variation"] == pytest.approx(0.5157, abs=1e-4)
+    assert found["success"]["worst"] == pytest.approx(0.7578, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    "arguments", [("--candidates", "1"), ("--distance", "-1"), ("--distance", "nan"), ("--candidates", "-5")]
+)
+def test_what_is_no_number_of_terms_and_no_distance_is_refused_in_one_line(explain, arguments):
+    save_protector(kept(), "made")
+    code, said, found = explain("made", *arguments)
+    assert code == 2 and found is None and len(said.strip().splitlines()) == 1
+
+
+def test_a_record_that_keeps_other_figures_is_refused():
+    with pytest.raises(ParameterError, match="median, p95 and max"):
+        certify(Laplace(epsilon=1.0), {"median": 0.1}, dim=8)
+    with pytest.raises(ParameterError, match="distance"):
+        certify(Laplace(epsilon=1.0), KEPT | {"max": math.inf}, dim=8)
