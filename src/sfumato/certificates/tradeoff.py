@@ -2,7 +2,7 @@
 
 A test of "the first input" against "the second" has a chance alpha to reject the first where it is true, and
 a chance beta to miss the second. The best tests compare the privacy loss with a threshold l (Neyman and
-Pearson), so that the curve T(alpha) = smallest beta (f-DP; Dong, Roth and Su 2019, definition 2.1) runs
+Pearson), so that the curve T(alpha) = smallest beta (f-DP; Dong, Roth and Su 2019) runs
 through the points alpha = P(loss <= l), beta = Q(loss > l), with slope -exp(-l) there. Every pair here is
 symmetric, so that Q(loss > l) = P(loss < -l).
 
@@ -80,7 +80,7 @@ class TradeOff:
         return lower, upper
 
     def gaussian(self, alpha: Floats | float) -> Floats:
-        """The asymptotic curve G_mu(alpha) = Phi(Phi^-1(1 - alpha) - mu) (Dong et al. 2019, eq. 6)."""
+        """The asymptotic curve G_mu(alpha) = Phi(Phi^-1(1 - alpha) - mu) (Dong, Roth and Su 2019)."""
         from scipy.special import ndtr, ndtri
 
         return np.asarray(ndtr(ndtri(1 - np.atleast_1d(np.asarray(alpha, np.float64))) - self.mu))

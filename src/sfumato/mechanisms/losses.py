@@ -1,6 +1,6 @@
 """Laws of the privacy loss: what the log-ratio of two inputs' densities is on a release of the first.
 
-The trade-off between two inputs is all in that law (Dong, Roth and Su 2019, section 2). Every law here is of
+The trade-off between two inputs is all in that law (Dong, Roth and Su 2019). Every law here is of
 a pair that a reflection swaps, so that the loss of a release of the second input is the same with its sign
 turned. A loss depends on a radius (or an angle) and on one coordinate s of a uniform direction, and falls or
 rises with s: given the radius its distribution is an incomplete beta function, and one integral is left.
@@ -53,7 +53,7 @@ class LossLaw(ABC):
 
 @dataclass(frozen=True, slots=True)
 class NormalLoss(LossLaw):
-    """Normal noise: the loss is normal itself, N(mu^2/2, mu^2) (Balle and Wang 2018, lemma 3)."""
+    """Normal noise: the loss is normal itself, N(mu^2/2, mu^2) (as in Balle and Wang 2018)."""
 
     mu: float
     largest: float = math.inf
