@@ -1,4 +1,4 @@
-"""The attack on tags alone, on a planted graph: topics are named where tags are cells, and not where they are drawn."""
+"""The attack on tags alone, on planted graphs: topics are named by cells, not by tags drawn at random."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from sfumato.mechanisms import Laplace
 from sfumato.metrics.similarity import unit_rows
 from sfumato.randomness import generator
 
-ROWS, CELLS, TABLES = 1500, 60, 4
+ROWS, CELLS, TABLES = 1500, 60, 10
+TEXTS = [f"public text {row}" for row in range(ROWS)]
 
 
 def planted(seed=0):
@@ -19,7 +20,7 @@ def planted(seed=0):
     rng = generator(seed)
     centres = rng.standard_normal((8, 12))
     shares = np.array([30, 22, 16, 12, 8, 6, 4, 2]) / 100
-    widths = np.linspace(0.15, 0.7, 8)
+    widths = np.linspace(0.5, 0.9, 8)
     topics = rng.choice(8, 2 * ROWS, p=shares)
     rows = unit_rows(centres[topics] + widths[topics, None] * rng.standard_normal((2 * ROWS, 12)))
     return (rows[:ROWS], topics[:ROWS]), (rows[ROWS:], topics[ROWS:])
@@ -36,35 +37,42 @@ def named(made, incidence, public_topics):
     return public_topics[made.recover(incidence).details["index"]]
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
-def test_shared_tags_name_topics_and_drawn_ones_do_not(seed):
-    (stolen, truth), (public, topics) = planted(seed)
-    texts = [f"public text {row}" for row in range(ROWS)]
-    made = Structure().fit(texts, tagged(public, 11))
-    assert made.control is not None and made.control.metric == "top-1" and made.control.value > 0.9
-    prior = np.bincount(truth).max() / ROWS
-    incidence = tagged(stolen, 12)
-    assert (named(made, incidence, topics) == truth).mean() > prior + 0.35
-    rng = generator(seed)
+def test_shared_tags_name_topics_as_well_as_vectors_would():
+    """On most graphs: a start that matches the wrong axes is not always told from the right one."""
+    gaps, lifts = [], []
+    for seed in range(5):
+        (stolen, truth), (public, topics) = planted(seed)
+        made = Structure().fit(TEXTS, tagged(public, 11))
+        assert made.control is not None and made.control.metric == "top-1" and made.control.value > 0.9
+        found = (named(made, tagged(stolen, 12), topics) == truth).mean()
+        optimum = (topics[(stolen @ public.T).argmax(axis=1)] == truth).mean()
+        gaps.append(optimum - found)
+        lifts.append(found - np.bincount(truth).max() / ROWS)
+    assert np.median(gaps) < 0.05 and np.mean(lifts) > 0.35
+
+
+def test_tags_that_are_drawn_name_nothing_and_names_of_tags_do_not_matter():
+    (stolen, truth), (public, topics) = planted()
+    made = Structure().fit(TEXTS, tagged(public, 11))
+    prior, rng = np.bincount(truth).max() / ROWS, generator(0)
     drawn = bipartite(rng.integers(CELLS, size=(ROWS, TABLES))).toarray()
     assert (named(made, drawn, topics) == truth).mean() < prior + 0.1
-    # The names of rows and tags say nothing: shuffled, the same rows are named.
+    incidence = tagged(stolen, 12)
     rows, tags = rng.permutation(ROWS), rng.permutation(incidence.shape[1])
-    shuffled = named(made, incidence[rows][:, tags], topics)
-    assert (shuffled == truth[rows]).mean() > prior + 0.35
+    assert (named(made, incidence[rows][:, tags], topics) == truth[rows]).mean() > prior + 0.4
 
 
 def test_same_seed_same_result_also_after_saving(tmp_path):
     (stolen, _), (public, _) = planted()
-    texts, incidence = [f"public text {row}" for row in range(ROWS)], tagged(stolen, 12)
-    made = Structure(seed=3).fit(texts, tagged(public, 11))
+    incidence = tagged(stolen, 12)
+    made = Structure(seed=3).fit(TEXTS, tagged(public, 11))
     first = made.recover(incidence)
-    assert Structure(seed=3).fit(texts, tagged(public, 11)).recover(incidence).rows == first.rows
+    assert Structure(seed=3).fit(TEXTS, tagged(public, 11)).recover(incidence).rows == first.rows
     made.save(tmp_path / "kept")
     again = StructureReader.load(tmp_path / "kept")
     assert type(again) is StructureReader and again.control == made.control
     found = again.recover(incidence)
-    assert found.rows == first.rows and np.array_equal(found.scores, first.scores)
+    assert found.rows == first.rows and np.allclose(found.scores, first.scores, atol=1e-6)
 
 
 def test_places_are_those_of_the_normalised_graph():
@@ -78,13 +86,12 @@ def test_places_are_those_of_the_normalised_graph():
 
 def test_what_is_no_graph_is_refused():
     (stolen, _), _ = planted()
-    texts = [f"public text {row}" for row in range(ROWS)]
     with pytest.raises(InputError, match="0 or more. Row"):
-        Structure().fit(texts, stolen)
+        Structure().fit(TEXTS, stolen)
     incidence = tagged(stolen, 12)
     with pytest.raises(InputError, match="rows and tags"):
-        Structure().fit(texts, incidence[:, :8] + 1)
+        Structure().fit(TEXTS, incidence[:, :8] + 1)
     with pytest.raises(InputError, match="no mechanism"):
-        Structure().fit(texts, incidence, Laplace(epsilon=1.0))
+        Structure().fit(TEXTS, incidence, Laplace(epsilon=1.0))
     with pytest.raises(InputError, match="one text a vector"):
-        Structure().fit(texts[:-1], incidence)
+        Structure().fit(TEXTS[:-1], incidence)

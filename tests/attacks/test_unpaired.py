@@ -1,4 +1,4 @@
-"""Unpaired alignment on planted clouds: a hidden key is found again, and where there is no shape, nothing is."""
+"""Unpaired alignment on planted clouds: a hidden key is found again; without a shape nothing is."""
 
 from __future__ import annotations
 

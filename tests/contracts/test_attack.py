@@ -41,7 +41,7 @@ WITH_TESTS_OF_THEIR_OWN = {
     "unpaired",
     "structure",
 }
-"""These train a language model, or read a whole cloud or graph at once; tests/attacks has a small one for each."""
+"""These train a language model, or read a whole cloud at once; tests/attacks has a small one for each."""
 
 
 def test_every_attack_is_tested_somewhere():

@@ -91,7 +91,7 @@ class Attack(ABC):
     what the attacker knows; or nothing at all."""
 
     public: ClassVar[bool] = False
-    """Whether it learns from clean vectors of public texts even where pairs leaked: it has no use for pairs."""
+    """Whether it learns from clean vectors of public texts and has no use for leaked pairs."""
     proves_itself: ClassVar[bool] = False
     """Whether only the control it measures itself says that it works: clean vectors would prove nothing."""
 

@@ -127,8 +127,8 @@ def set_up(threat: ThreatModel, attack: Attack, *, loaded: bool = False) -> Tria
     texts = [threat.texts[row] for row in learn]
     if attack.public and known is None:
         raise InputError(
-            f"The attack `{attack.name}` learns from clean vectors. Name the encoder with --embedder, or give "
-            "texts of the attacker's own with --train FILE."
+            f"The attack `{attack.name}` learns from clean vectors. Name the encoder with --embedder, "
+            "or give texts of the attacker's own with --train FILE."
         )
     if threat.released is not None and (threat.defence is None or known is None) and not attack.public:
         # Without a victim to imitate, somebody else's releases are learned from as they are.

@@ -23,12 +23,12 @@ from sfumato.types import Floats, Rows
 
 LEAST = 32
 """Rows below which a cloud has no shape to speak of."""
-_FIRST = (3, 4, 6, 8, 10, 12)
+_FIRST = (3, 4, 5, 6, 7, 8, 10, 12)
 """How many leading axes a start matches."""
 _GROWTH, _ROUNDS = 1.4, 2
-_JUDGED = 32
+_JUDGED = 16
 """Axes along which starts are compared."""
-_WAYS, _TRIES, _FEW = 3, 24, 2000
+_WAYS, _TRIES, _FEW = 8, 24, 2000
 """Sign patterns kept of each start, random patterns tried, and rows that starts are compared by."""
 
 
@@ -46,7 +46,7 @@ class Cloud:
 
     @classmethod
     def of(cls, vectors: Floats, spread: Floats | None = None) -> Cloud:
-        """Args: vectors: `(n, d)`; spread: covariance of noise that the other cloud carries and this does not."""
+        """Find the axes; `spread` is the covariance of noise that the other cloud carries and this does not."""
         if len(vectors) < LEAST:
             raise InputError(f"A cloud needs at least {LEAST} vectors to be matched. Found {len(vectors)}.")
         middle = vectors.mean(axis=0)
@@ -112,7 +112,7 @@ def _third_moments(rows: Floats) -> Floats:
 
 
 def _signs(agreement: Floats, rng: np.random.Generator) -> list[Floats]:
-    """The sign patterns under which third moments agree best, by flipping one at a time from several starts."""
+    """The sign patterns under which third moments agree best, by single flips from several starts."""
     count = len(agreement)
     flips = 1 - 2 * np.eye(count)
     found: dict[tuple[float, ...], float] = {}

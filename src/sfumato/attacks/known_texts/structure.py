@@ -2,8 +2,8 @@
 
 Where a store files rows under repeated tags (cells, buckets, blinded terms), the graph of rows and tags is
 geometry: its leading singular vectors place rows that share much beside each other. The attacker tags public
-texts in the same way with a codebook of his own, lays the one cloud of singular vectors over the other without
-a pair (`clouds`), and names the nearest public text.
+texts in the same way with a codebook of his own, lays the one cloud of singular vectors over the other
+without a pair (`clouds`), and names the nearest public text.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Structure(Attack):
         known, incidence = checked(texts, vectors)
         if mechanism is not None:
             raise InputError("A graph of tags is released through no mechanism. Leave it out.")
-        public = spectrum(as_graph(incidence))
+        public = spectrum(as_graph(incidence)).astype(np.float32)
         made = StructureReader(public, None, Library(known, public), self.most, self.seed)
         made.control = self._control(made, incidence)
         if on_step is not None:

@@ -2,8 +2,8 @@
 
 The attacker knows which encoder made the vectors and not what turned them afterwards: a rotation, a code of
 signs, noise on top. He embeds public texts with that encoder, lays the stolen cloud over the public one
-(`clouds`), and reads the turned-back vectors as he would read clean ones. A cloud is what he needs: the map is
-learned from the vectors that are read, so it takes thousands of them at once, and none of their texts.
+(`clouds`), and reads the turned-back vectors as he would read clean ones. A cloud is what he needs: the map
+is learned from the vectors that are read, so it takes thousands of them at once, and none of their texts.
 """
 
 from __future__ import annotations
