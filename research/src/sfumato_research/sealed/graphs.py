@@ -128,7 +128,7 @@ def _aligned(mine: Floats, theirs: Floats, guessed: Floats, sources: Rows) -> Fl
     return turn
 
 
-def _regressed(known: Vectors, values: Vectors, asked: Vectors) -> Floats:
+def _regressed(known: Any, values: Any, asked: Any) -> Floats:
     """The values that rows like these would have, by ridge regression."""
     gram = known.T @ known + 1e-2 * len(known) / known.shape[1] * np.eye(known.shape[1])
     return np.asarray(asked @ np.linalg.solve(gram, known.T @ values))

@@ -46,7 +46,7 @@ class Cloud:
 
     @classmethod
     def of(cls, vectors: Floats, spread: Floats | None = None) -> Cloud:
-        """Find the axes; `spread` is the covariance of noise that the other cloud carries and this does not."""
+        """Find the axes; `spread` is the covariance of noise that only the other cloud carries."""
         if len(vectors) < LEAST:
             raise InputError(f"A cloud needs at least {LEAST} vectors to be matched. Found {len(vectors)}.")
         middle = vectors.mean(axis=0)
@@ -131,7 +131,7 @@ def _signs(agreement: Floats, rng: np.random.Generator) -> list[Floats]:
 
 
 def _agreed(agreement: Floats, signs: Floats) -> Floats:
-    return np.einsum("ijk,ti,tj,tk->t", agreement, signs, signs, signs, optimize=True)
+    return np.asarray(np.einsum("ijk,ti,tj,tk->t", agreement, signs, signs, signs, optimize=True))
 
 
 def grow(one: Floats, other: Floats, turn: Floats, axes: int) -> Floats:
