@@ -15,14 +15,13 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from sfumato.arrays import as_vectors
-from sfumato.attacks.base import Attack, Control, OnStep, checked
+from sfumato.attacks.base import Attack, Control, OnStep, checked, held_back
 from sfumato.attacks.huggingface.library import Library
 from sfumato.attacks.known_texts.clouds import LEAST
 from sfumato.attacks.known_texts.unpaired import UnpairedReader
 from sfumato.errors import InputError
 from sfumato.metrics.similarity import unit_rows
 from sfumato.numbers import whole_number
-from sfumato.randomness import generator
 from sfumato.release import Releasing
 from sfumato.types import Floats, Rows, Vectors
 
@@ -72,26 +71,32 @@ class Structure(Attack):
         known, incidence = checked(texts, vectors)
         if mechanism is not None:
             raise InputError("A graph of tags is released through no mechanism. Leave it out.")
+        if len(known) < 2 * LEAST:
+            raise InputError(
+                f"The attack on tags needs {2 * LEAST} public texts or more. Found {len(known)}."
+            )
         public = spectrum(as_graph(incidence)).astype(np.float32)
         made = StructureReader(public, None, Library(known, public), self.most, self.seed)
-        made.control = self._control(made, incidence)
+        made.control = self._control(incidence)
         if on_step is not None:
             on_step("public graph", 1.0)
         return made
 
-    def _control(self, made: StructureReader, incidence: Vectors) -> Control:
-        """The public graph itself, rows and tags shuffled: is every row taken for itself?"""
-        rng = generator(self.seed)
-        rows, tags = (rng.permutation(size) for size in incidence.shape)
-        found = made.recover(incidence[rows][:, tags]).details["index"]
-        same = (np.abs(made.public[found] - made.public[rows]) < 1e-4).all(axis=1)
-        return Control("top-1", float(same.mean()), len(rows))
+    def _control(self, incidence: Vectors) -> Control:
+        """Half of the public rows laid over the other half: does the row that is named share a tag?"""
+        left, right = held_back(len(incidence), 0.5, self.seed)
+        places = spectrum(as_graph(incidence[left])).astype(np.float32)
+        trial = StructureReader(places, None, None, self.most, self.seed)
+        named = left[(trial.align(incidence[right]) @ places.T).argmax(axis=1)]
+        shared = np.minimum(incidence[right], incidence[named]).any(axis=1)
+        return Control(StructureReader.measured_by, float(shared.mean()), len(right))
 
 
 class StructureReader(UnpairedReader):
     """A public graph's places, that those of a stolen graph are laid over."""
 
     kind = "structure-attack"
+    measured_by: ClassVar[str] = "shares a tag"
 
     def align(self, vectors: Any) -> Vectors:
         """Unit vectors among the public places, for `(n, tags)` which stolen row has which tag."""

@@ -112,7 +112,7 @@ class Unpaired(Attack):
         turned_back = trial.align(clean[right] @ key)[asked]
         scores = turned_back @ unit(clean).T
         own = np.take_along_axis(scores, right[asked][:, None], axis=1)
-        return Control("top-1", float((scores <= own).all(axis=1).mean()), len(asked))
+        return Control(UnpairedReader.measured_by, float((scores <= own).all(axis=1).mean()), len(asked))
 
 
 class UnpairedReader(Inverter):
@@ -127,6 +127,8 @@ class UnpairedReader(Inverter):
     """
 
     kind = "unpaired-attack"
+    measured_by: ClassVar[str] = "top-1"
+    """The control's metric."""
 
     def __init__(
         self,
@@ -182,7 +184,10 @@ class UnpairedReader(Inverter):
             most = whole_number(config["most"], "most", LEAST, 50_000)
             made = cls(public, spread, reader, most, int(config["seed"]))
             if config["control"] is not None:
-                made.control = Control("top-1", float(config["control"][0]), int(config["control"][1]))
-        except (KeyError, TypeError, IndexError) as error:
+                value, rows = config["control"]
+                made.control = Control(cls.measured_by, float(value), int(rows))
+        except (KeyError, TypeError, ValueError) as error:
+            if isinstance(error, InputError):
+                raise
             raise ArtifactError(f"The saved attack lacks {error} or holds it in another form.") from None
         return made
