@@ -10,6 +10,7 @@ from scipy.stats import multivariate_normal
 from sfumato import artifacts
 from sfumato.attacks import ATTACKS
 from sfumato.attacks.base import Inverter, Recovered, fresh_releases
+from sfumato.attacks.kept_reader import READERS
 from sfumato.attacks.known_texts.alignment import AlignedReader, Alignment, Library
 from sfumato.attacks.known_texts.leastsquares import (
     RIDGES,
@@ -20,7 +21,6 @@ from sfumato.attacks.known_texts.leastsquares import (
     moments,
 )
 from sfumato.attacks.known_texts.linkage import Linkage
-from sfumato.attacks.known_texts.readers import READERS
 from sfumato.attacks.known_texts.structure import StructureReader
 from sfumato.attacks.known_texts.unpaired import UnpairedReader
 from sfumato.embedders import Fake

@@ -21,6 +21,7 @@ from sfumato.arrays import as_vectors
 from sfumato.artifacts import PathLike
 from sfumato.attacks.base import Attack, Control, Embeds, Inverter, OnStep, Recovered, checked, held_back
 from sfumato.attacks.huggingface.library import Library, unit
+from sfumato.attacks.kept_reader import pack_reader, unpack_reader
 from sfumato.attacks.known_texts.leastsquares import (
     RIDGES,
     LeaveOneOut,
@@ -31,7 +32,6 @@ from sfumato.attacks.known_texts.leastsquares import (
     fit_ridge,
     moments,
 )
-from sfumato.attacks.known_texts.readers import pack_reader, unpack_reader
 from sfumato.embedders import load_embedder
 from sfumato.errors import ArtifactError, InputError, ParameterError
 from sfumato.metrics.similarity import pair_cosines

@@ -19,9 +19,9 @@ from sfumato.arrays import as_vectors
 from sfumato.artifacts import PathLike
 from sfumato.attacks.base import Attack, Control, Inverter, OnStep, Recovered, checked, held_back
 from sfumato.attacks.huggingface.library import Library, unit
+from sfumato.attacks.kept_reader import pack_reader, unpack_reader
 from sfumato.attacks.known_texts.clouds import LEAST, overlay
 from sfumato.attacks.known_texts.leastsquares import moments
-from sfumato.attacks.known_texts.readers import pack_reader, unpack_reader
 from sfumato.errors import ArtifactError, InputError
 from sfumato.numbers import whole_number
 from sfumato.randomness import generator
