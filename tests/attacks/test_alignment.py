@@ -10,7 +10,8 @@ from scipy.stats import multivariate_normal
 from sfumato import artifacts
 from sfumato.attacks import ATTACKS
 from sfumato.attacks.base import Inverter, Recovered, fresh_releases
-from sfumato.attacks.known_texts.alignment import _READERS, AlignedReader, Alignment, Library
+from sfumato.attacks.kept_reader import READERS
+from sfumato.attacks.known_texts.alignment import AlignedReader, Alignment, Library
 from sfumato.attacks.known_texts.leastsquares import (
     RIDGES,
     LeaveOneOut,
@@ -20,6 +21,8 @@ from sfumato.attacks.known_texts.leastsquares import (
     moments,
 )
 from sfumato.attacks.known_texts.linkage import Linkage
+from sfumato.attacks.known_texts.structure import StructureReader
+from sfumato.attacks.known_texts.unpaired import UnpairedReader
 from sfumato.embedders import Fake
 from sfumato.errors import ArtifactError, InputError, ParameterError, VectorError
 from sfumato.mechanisms import Gaussian, Mahalanobis, Purkayastha
@@ -395,7 +398,10 @@ def test_save_and_load(tmp_path, reader):
 def test_every_reader_can_be_saved_with_a_map():
     for entry in ATTACKS:
         kind = inverter_of(ATTACKS.get(entry.name))
-        assert kind is AlignedReader or _READERS[kind.__qualname__] == kind.__module__
+        assert (
+            kind in (AlignedReader, UnpairedReader, StructureReader)
+            or READERS[kind.__qualname__] == kind.__module__
+        )
 
 
 def test_saved_attacks_that_are_refused(tmp_path):

@@ -31,8 +31,17 @@ CASES: dict[str, Attack] = {
     "linkage": Linkage(),
     "bits": Bits(),
 }
-WITH_TESTS_OF_THEIR_OWN = {"decoder", "decoder-lm", "corrector", "corrector-t5", "alignment", "minilm"}
-"""These train a language model; tests/attacks has a small one for each."""
+WITH_TESTS_OF_THEIR_OWN = {
+    "decoder",
+    "decoder-lm",
+    "corrector",
+    "corrector-t5",
+    "alignment",
+    "minilm",
+    "unpaired",
+    "structure",
+}
+"""These train a language model, or read a whole cloud at once; tests/attacks has a small one for each."""
 
 
 def test_every_attack_is_tested_somewhere():

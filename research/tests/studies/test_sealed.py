@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sfumato.attacks.known_texts.structure import bipartite
 from sfumato.embedders.fake import Fake
 from sfumato.randomness import generator
 from sfumato.sealing.cells.codebook import Codebook, unit
@@ -23,7 +24,7 @@ from sfumato_research.sealed.curves import measured_curves, read_curve, text_byt
 from sfumato_research.sealed.equality import drawn_difference, prepared, snapshot_outcome
 from sfumato_research.sealed.files import StoreFiles, plain_files, sealed_files, simulated_files
 from sfumato_research.sealed.following import followed, kept_ids
-from sfumato_research.sealed.graphs import PublicGraph, bipartite
+from sfumato_research.sealed.graphs import PublicGraph
 from sfumato_research.sealed.views import NOBODY, seal_rows, sealed_store, seen, simulated
 from sfumato_research.sealed.watching import request_log
 from sfumato_research.studies import Setting, load_study

@@ -50,6 +50,16 @@ ATTACKS: Registry[Attack] = Registry(
             "learn",
         ),
         Entry(
+            "unpaired",
+            "sfumato.attacks.known_texts.unpaired:Unpaired",
+            "no pairs: lays the stolen cloud over a public one, whatever key turned it",
+        ),
+        Entry(
+            "structure",
+            "sfumato.attacks.known_texts.structure:Structure",
+            "only which rows share a tag: places the graph over that of public texts",
+        ),
+        Entry(
             "informed",
             "sfumato.attacks.terms.informed:Informed",
             "knows the sentence but for the term, and the mechanism's density: the worst case",

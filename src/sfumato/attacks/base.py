@@ -90,6 +90,8 @@ class Attack(ABC):
     """What `fit` is given: texts to learn from, other than those attacked; the attacked texts themselves, as
     what the attacker knows; or nothing at all."""
 
+    public: ClassVar[bool] = False
+    """Whether it learns from clean vectors of public texts and has no use for leaked pairs."""
     proves_itself: ClassVar[bool] = False
     """Whether only the control it measures itself says that it works: clean vectors would prove nothing."""
 

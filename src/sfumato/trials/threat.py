@@ -9,7 +9,8 @@
 | vectors alone, and texts of his own  | all rows                      | his own texts                     |
 
 An attack that names known texts, or fills a gap in them, is given the attacked texts; halves keep
-near-duplicates together.
+near-duplicates together. One that has no use for pairs learns from clean vectors where others take leaked
+ones.
 """
 
 from __future__ import annotations
@@ -124,7 +125,12 @@ def set_up(threat: ThreatModel, attack: Attack, *, loaded: bool = False) -> Tria
         return Trial(threat.texts, *given, attacked, everything, plain, clean)
     learn, test = (rows.astype(np.intp) for rows in split_texts(threat.texts, 0.5, generator(threat.seed)))
     texts = [threat.texts[row] for row in learn]
-    if threat.released is not None and (threat.defence is None or known is None):
+    if attack.public and known is None:
+        raise InputError(
+            f"The attack `{attack.name}` learns from clean vectors. Name the encoder with --embedder, "
+            "or give texts of the attacker's own with --train FILE."
+        )
+    if threat.released is not None and (threat.defence is None or known is None) and not attack.public:
         # Without a victim to imitate, somebody else's releases are learned from as they are.
         leaked = FixedTarget(attacked, threat.texts).learning(learn)
         return Trial(texts, *leaked, attacked[test], test, False, clean)

@@ -8,11 +8,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.attacks.known_texts.structure import bipartite
 from sfumato.randomness import generator
 from sfumato.sealing.cells.codebook import Codebook
 from sfumato.types import Floats, Rows, Vectors
 from sfumato_research.sealed.corpus import SealedCorpus
-from sfumato_research.sealed.graphs import PublicGraph, bipartite
+from sfumato_research.sealed.graphs import PublicGraph
 from sfumato_research.sealed.views import StoreView
 
 TAG_TABLES, ROWS_A_TAG = 3, 16

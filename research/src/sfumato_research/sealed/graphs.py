@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.attacks.known_texts.clouds import mutual_best, orthogonal
+from sfumato.attacks.known_texts.structure import spectrum
 from sfumato.randomness import generator
 from sfumato.types import Floats, Rows, Vectors
 
-TREES, DEPTH, NEAR, STEPS, DIMENSIONS = 60, 14, 15, 5, 32
+TREES, DEPTH, NEAR, STEPS = 60, 14, 15, 5
 ENOUGH = 100
 """Known texts from which on a row's vector is regressed from where it lies in the graph."""
 
@@ -46,7 +48,7 @@ class PublicGraph:
         if known is None:
             turn = _aligned(mine, theirs, _by_shape(graph, self), self.sources)
         else:
-            turn = _orthogonal(mine[known], lead[known])
+            turn = orthogonal(mine[known], lead[known])
         moved = _unit(mine @ turn)
         return GraphAttack(moved @ theirs.T, _ranks(moved @ _unit(lead).T))
 
@@ -63,30 +65,6 @@ class GraphAttack:
     def sources(self, of_public: Rows) -> Rows:
         """`[m]` the source that most of the nearest rows have."""
         return voted(self.nearness, of_public)
-
-
-def bipartite(tags: Rows) -> Any:
-    """`[n, tags]` the graph of rows with one tag in each table."""
-    from scipy.sparse import csr_array
-
-    count, tables = tags.shape
-    first = np.cumsum([0, *(int(column.max()) + 1 for column in tags.T)])
-    columns = (tags + first[:-1]).ravel()
-    rows = np.repeat(np.arange(count), tables)
-    return csr_array((np.ones(len(rows)), (rows, columns)), shape=(count, int(first[-1])))
-
-
-def spectrum(graph: Any) -> Vectors:
-    """`[n, k]` unit rows of the leading singular vectors of the normalised graph."""
-    from scipy.sparse import diags_array
-    from scipy.sparse.linalg import svds
-
-    by_row, by_tag = (np.maximum(np.asarray(graph.sum(axis)).ravel(), 1) for axis in (1, 0))
-    scaled = diags_array(by_row**-0.5) @ graph @ diags_array(by_tag**-0.5)
-    wanted = min(DIMENSIONS + 1, min(graph.shape) - 1)
-    left, values, _ = svds(scaled.tocsc(), k=wanted, random_state=0)
-    order = np.argsort(-values)[1:]
-    return _unit(left[:, order] * values[order] ** 2)
 
 
 def shape_features(graph: Any) -> Floats:
@@ -132,31 +110,25 @@ def trained(features: Any, labels: Rows, seed: int = 0) -> Any:
     return model.fit(features, labels)
 
 
-def _aligned(mine: Vectors, theirs: Vectors, guessed: Floats, sources: Rows) -> Floats:
+def _aligned(mine: Floats, theirs: Floats, guessed: Floats, sources: Rows) -> Floats:
     """A rotation of one embedding onto the other."""
     truth = np.eye(guessed.shape[1])[sources]
     weights = np.sqrt(truth.sum(axis=0))[:, None]
     here = (guessed / np.maximum(guessed.sum(axis=0), 1e-9)).T @ mine
     there = (truth / np.maximum(truth.sum(axis=0), 1)).T @ theirs
-    turn = _orthogonal(here * weights, there * weights)
+    turn = orthogonal(here * weights, there * weights)
     rng = generator(0)
     for _ in range(STEPS):
         some = rng.choice(len(mine), min(3000, len(mine)), replace=False)
         scores = mine[some] @ turn @ theirs.T + 0.2 * np.log(guessed[some] @ truth.T + 1e-3)
-        forth, back = scores.argmax(axis=1), scores.argmax(axis=0)
-        both = np.flatnonzero(back[forth] == np.arange(len(some)))
+        both, found = mutual_best(scores)
         if len(both) < mine.shape[1]:
             break
-        turn = _orthogonal(mine[some[both]], theirs[forth[both]])
+        turn = orthogonal(mine[some[both]], theirs[found])
     return turn
 
 
-def _orthogonal(one: Any, other: Any) -> Floats:
-    left, _, right = np.linalg.svd(one.T @ other)
-    return np.asarray(left @ right)
-
-
-def _regressed(known: Vectors, values: Vectors, asked: Vectors) -> Floats:
+def _regressed(known: Any, values: Any, asked: Any) -> Floats:
     """The values that rows like these would have, by ridge regression."""
     gram = known.T @ known + 1e-2 * len(known) / known.shape[1] * np.eye(known.shape[1])
     return np.asarray(asked @ np.linalg.solve(gram, known.T @ values))

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.attacks.known_texts.structure import bipartite
 from sfumato.mechanisms import MECHANISMS
 from sfumato.metrics.intervals import Resampling, mean_interval
 from sfumato.randomness import generator
@@ -17,7 +18,7 @@ from sfumato.sealing.cells.codebook import Codebook, unit
 from sfumato.types import Floats, Rows, Vectors
 from sfumato_research.sealed.attacked import Attacked
 from sfumato_research.sealed.corpus import QUICK_SHARE, SENTENCES
-from sfumato_research.sealed.graphs import PublicGraph, bipartite, voted
+from sfumato_research.sealed.graphs import PublicGraph, voted
 from sfumato_research.sealed.readings import BEST
 from sfumato_research.sealed.views import PROBES
 from sfumato_research.studies.base import Cell, Entry, Setting, StudyTable

@@ -10,11 +10,8 @@ predicts towards the mean, and that hides the nearest neighbour.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
@@ -24,7 +21,7 @@ from sfumato.arrays import as_vectors
 from sfumato.artifacts import PathLike
 from sfumato.attacks.base import Attack, Control, Embeds, Inverter, OnStep, Recovered, checked, held_back
 from sfumato.attacks.huggingface.library import Library, unit
-from sfumato.attacks.kept_release import Tensors
+from sfumato.attacks.kept_reader import pack_reader, unpack_reader
 from sfumato.attacks.known_texts.leastsquares import (
     RIDGES,
     LeaveOneOut,
@@ -46,19 +43,6 @@ from sfumato.types import Floats, Vectors
 __all__ = ["AlignedReader", "Alignment", "Library"]
 
 Method = Literal["ridge", "procrustes"]
-
-_PREFIX = "reader."
-_READERS = {
-    "Library": "sfumato.attacks.huggingface.library",
-    "LanguageModelReader": "sfumato.attacks.huggingface.causal",
-    "T5Reader": "sfumato.attacks.huggingface.reader",
-    "Linker": "sfumato.attacks.known_texts.linkage",
-    "BitReader": "sfumato.attacks.known_texts.bits",
-    "TokenReader": "sfumato.attacks.terms.reader",
-    "InformedReader": "sfumato.attacks.terms.informed",
-    "TextReader": "sfumato.attacks.writers.textreader",
-}
-"""What may have been saved, by its name: a file names no module that is imported for it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -197,19 +181,13 @@ class AlignedReader(Inverter):
 
     def save(self, path: PathLike) -> str:
         """Write the map and the reader as one folder."""
-        kind = type(self.reader)
-        if _READERS.get(kind.__qualname__) != kind.__module__:
-            raise ArtifactError(f"A reader that is saved must be one of Sfumato's. Found {kind.__name__}.")
-        with TemporaryDirectory() as folder:
-            self.reader.save(Path(folder) / "reader")
-            inner = artifacts.load(Path(folder) / "reader", self.reader.kind)
+        described, packed = pack_reader(self.reader)
         config = {
             "direct": self.direct,
-            "reader": {"class": f"{kind.__module__}:{kind.__qualname__}", "config": inner.config},
+            "reader": described,
             "control": None if self.control is None else [self.control.value, self.control.rows],
         }
         tensors = {"matrix": self.linear.matrix, "origin": self.linear.origin, "target": self.linear.target}
-        packed = {_PREFIX + name: np.array(values) for name, values in inner.tensors.items()}
         return artifacts.save(path, self.kind, config, {**tensors, **packed})
 
     @classmethod
@@ -221,24 +199,10 @@ class AlignedReader(Inverter):
             matrix, origin, target = (np.array(tensors[name]) for name in ("matrix", "origin", "target"))
             if matrix.ndim != 2 or origin.shape != matrix.shape[:1] or target.shape != matrix.shape[1:]:
                 raise ArtifactError(f"The saved map must be whole. Found a matrix of {matrix.shape}.")
-            reader = _unpacked(config["reader"], tensors)
+            reader = unpack_reader(config["reader"], tensors)
             made = cls(LinearMap(matrix, origin, target), reader, direct=bool(config["direct"]))
             if config["control"] is not None:
                 made.control = Control("cosine", float(config["control"][0]), int(config["control"][1]))
         except (KeyError, TypeError, IndexError) as error:
             raise ArtifactError(f"The saved attack lacks {error} or holds it in another form.") from None
         return made
-
-
-def _unpacked(config: dict[str, Any], tensors: Tensors) -> Inverter:
-    """Make a packed reader again; only Sfumato's own classes are ever imported."""
-    name = str(config["class"]).rpartition(":")[2]
-    if name not in _READERS:
-        raise ArtifactError(f"The saved reader must be one of Sfumato's. Found {config['class']!r:.80}.")
-    kind: type[Inverter] = getattr(importlib.import_module(_READERS[name]), name)
-    own = {
-        key.removeprefix(_PREFIX): np.array(rows) for key, rows in tensors.items() if key.startswith(_PREFIX)
-    }
-    with TemporaryDirectory() as folder:
-        artifacts.save(Path(folder) / "reader", kind.kind, config["config"], own)
-        return kind.load(Path(folder) / "reader")
