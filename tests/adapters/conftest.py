@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
-from tests.offline import loopback_only
+from tests.offline import QUIET, loopback_only
+
+os.environ["HAYSTACK_TELEMETRY_ENABLED"] = QUIET["HAYSTACK_TELEMETRY_ENABLED"]  # read when it is imported
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -309,11 +309,11 @@ def test_two_clients_that_began_together_share_one_state(handle, tmp_path):
 
 def test_more_candidates_are_asked_for_as_the_collection_grows(tmp_path):
     with sealed(tmp_path, handle="codes") as store:
-        store.add(IDS[:150], TEXTS[:150])
+        store.add(IDS[:250], TEXTS[:250])
         first = store.search(TEXTS[0]).candidates
-        store.add(IDS[150:], TEXTS[150:])
+        store.add(IDS[250:], TEXTS[250:])
         assert store.settings.epoch == 0
-        assert store.search(TEXTS[0]).candidates == pytest.approx(first * ROWS / 150, abs=2)
+        assert store.search(TEXTS[0]).candidates == pytest.approx(first * ROWS / 250, abs=2)
 
 
 def test_vectors_may_be_given_under_every_handle(handle, tmp_path):

@@ -133,7 +133,7 @@ def _apart(control: Entry, simulator: Entry) -> bool:
 
 def snapshot_outcome(setting: Setting, embedder: Embedder) -> StudyOutcome:
     """Snapshots of collections that were added in one call, then of some that were added in many."""
-    shared, draws, calls = prepared(setting, embedder), setting.pick(DRAWS, 2), setting.pick(40, 3)
+    shared, draws, calls = prepared(setting, embedder), setting.pick(DRAWS, 2), setting.pick(40, 7)
     several: dict[int, list[StoreView]] = {1: [], calls: []}
     for number, views in several.items():
         for _ in range(draws if number == 1 else 2):

@@ -28,7 +28,10 @@ REQUEST_SCHEMA: dict[str, Any] = {
                 {"type": "array", "items": _TOKENS, "minItems": 1},
             ],
         },
-        "model": {"type": "string", "description": "Any name: the key decides which protector answers."},
+        "model": {
+            "type": ["string", "null"],
+            "description": "Any name: the key decides which protector answers.",
+        },
         "encoding_format": {"type": "string", "enum": list(get_args(Encoding)), "default": "float"},
         "dimensions": {
             "type": "integer",
@@ -41,7 +44,7 @@ REQUEST_SCHEMA: dict[str, Any] = {
             "default": "document",
             "description": "Documents have sticky noise; queries have fresh noise and spend each time.",
         },
-        "user": {"type": "string", "description": "Accepted and ignored."},
+        "user": {"type": ["string", "null"], "description": "Accepted and ignored."},
     },
 }
 
