@@ -298,3 +298,20 @@ def test_a_lane_is_begun_once_and_kept(tmp_path, rows):
     with pytest.raises(InputError, match="very writer"):
         SealedStore.join(rows, key=key_in(tmp_path), folder=tmp_path / "state", bundle=tmp_path / "bundle")
     one._client.state.file.close()
+
+
+def test_a_value_is_found_in_the_rows_of_every_writer(tmp_path, rows):
+    told = ["Anna Meyer called about the lantern.", "The river is high."]
+    with sealed(tmp_path, rows, names="person") as one:
+        one.add(["a", "b"], told)
+        one.export_reader(tmp_path / "bundle")
+    with join(tmp_path, rows, tmp_path / "bundle", names="person") as two:
+        two.add(["c"], ["Anna Meyer wrote a letter."])
+        result = two.search_name("anna  MEYER")
+        assert {hit.id for hit in result.hits} == {"a", "c"} and result.complete
+        assert len(two.search_name("Anna Meyer", k=1).hits) == 1
+        two.export_reader(tmp_path / "other")
+    bundles = [tmp_path / "bundle", tmp_path / "other"]
+    with SealedStore.reader(rows, key=key_in(tmp_path), bundles=bundles, embedder=ENCODER) as reader:
+        assert {hit.id for hit in reader.search_name("Anna Meyer").hits} == {"a", "c"}
+        assert not reader.search_name("Bertha Meyer").hits

@@ -15,9 +15,10 @@ from sfumato.sealing.cells.codebook import Codebook
 from sfumato.sealing.client.database import FILE, StateFile, is_begun
 from sfumato.sealing.client.outbox import Outbox
 from sfumato.sealing.crypto.keys import SealingKey
+from sfumato.sealing.members import Member, SealedSettings
 from sfumato.sealing.multimap import PostingList
 from sfumato.sealing.records import Records
-from sfumato.sealing.state import ClientState, Member, SealedSettings
+from sfumato.sealing.state import ClientState
 from sfumato.stores import Memory
 from tests.sealing.collections import metadata, names, notes, sealed
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from sfumato.embedders.base import Embedder
@@ -13,13 +12,13 @@ from sfumato.files import PathLike
 from sfumato.numbers import whole_number
 from sfumato.sealing.client.bundles import open_bundle
 from sfumato.sealing.client.contents import SealedResult, SealedRow
-from sfumato.sealing.client.lanes import Lane, search_lanes
+from sfumato.sealing.client.lanes import Lane, search_lanes, search_name_in
 from sfumato.sealing.client.searching import RowSearch
 from sfumato.sealing.client.session import SealedClient, require_encoder
 from sfumato.sealing.crypto.keys import SealingKey
 from sfumato.sealing.crypto.signing import checked_writers
 from sfumato.sealing.records import Records
-from sfumato.stores.base import Store
+from sfumato.stores.base import Closable, Store
 from sfumato.stores.rows import Where, checked_ids
 
 
@@ -60,7 +59,7 @@ def open_lanes(
     return lanes
 
 
-class SealedReader:
+class SealedReader(Closable):
     """A sealed collection to search and read; `SealedStore.reader` opens one."""
 
     def __init__(self, store: Store, lanes: list[Lane]) -> None:
@@ -79,6 +78,10 @@ class SealedReader:
         """The k nearest rows of a text, or of each of many; the nearest first."""
         found: list[SealedResult] = search_lanes(self._lanes, texts, k, where, vectors)
         return found[0] if isinstance(texts, str) else found
+
+    def search_name(self, name: str, k: int = 10, where: Where | None = None) -> SealedResult:
+        """Rows that hold a value (of `names`), whoever wrote them; those most about it first."""
+        return search_name_in(self._lanes, name, k, where)
 
     def get(self, ids: Iterable[str]) -> list[SealedRow]:
         """The rows that are there, in the order of `ids`, and of every writer that has one under an id."""
@@ -118,14 +121,6 @@ class SealedReader:
         for lane in self._lanes:
             lane.client.state.file.close()
         self.store.close()
-
-    def __enter__(self) -> SealedReader:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         """Where it is, and nothing secret."""

@@ -24,7 +24,7 @@ from sfumato.sealing.client.asking import new_settings
 from sfumato.sealing.client.bundles import export_bundle
 from sfumato.sealing.client.changing import RowWriter
 from sfumato.sealing.client.contents import SealedResult, SealedRow, refuse_large
-from sfumato.sealing.client.lanes import MOST_HITS, Lane, search_lanes
+from sfumato.sealing.client.lanes import Lane, search_lanes, search_name_in
 from sfumato.sealing.client.opening import begin_lane, open_state
 from sfumato.sealing.client.searching import RowSearch
 from sfumato.sealing.client.session import SealedClient, require_handle
@@ -33,11 +33,11 @@ from sfumato.sealing.crypto.keys import SealingKey
 from sfumato.sealing.crypto.packing import Precision
 from sfumato.sealing.crypto.signing import FILE as WRITER_FILE
 from sfumato.sealing.erasure.shredding import ErasureRecord
+from sfumato.sealing.members import SealedSettings
 from sfumato.sealing.reading import SealedReader, open_lanes
 from sfumato.sealing.records import Records
-from sfumato.sealing.state import SealedSettings
 from sfumato.stores.base import Closable, Store
-from sfumato.stores.rows import Where, checked_ids, checked_metadata, checked_vectors, checked_where
+from sfumato.stores.rows import Where, checked_ids, checked_metadata, checked_vectors
 from sfumato.types import Vectors
 
 _COPIED_AT_ONCE, _IDS_AT_ONCE = 50_000, 10_000
@@ -284,10 +284,7 @@ class SealedStore(Closable):
 
     def search_name(self, name: str, k: int = 10, where: Where | None = None) -> SealedResult:
         """Rows that hold a value (of `names`), whatever its case and spaces; those most about it first."""
-        k = whole_number(k, "k", 1, MOST_HITS)
-        (text,) = checked_texts([name])
-        vector = None if self._client.encoder() is None else self._client.embed([text])[0]
-        return self._search.named(text, vector, k, checked_where(where))
+        return search_name_in(self._lanes, name, k, where)
 
     def get(self, ids: Iterable[str]) -> list[SealedRow]:
         """The rows that are there, in the order of `ids`; the store sees that they were asked for."""

@@ -26,7 +26,8 @@ from sfumato.sealing.crypto.keys import SealingKey
 from sfumato.sealing.crypto.sealed_file import read_sealed, write_sealed
 from sfumato.sealing.crypto.signing import signed_by
 from sfumato.sealing.erasure.roots import destroy_root
-from sfumato.sealing.state import ClientState, SealedSettings
+from sfumato.sealing.members import SealedSettings
+from sfumato.sealing.state import ClientState
 
 MANIFEST = "bundle"
 _LARGEST_MANIFEST = 1 << 20

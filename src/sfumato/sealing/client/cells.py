@@ -18,7 +18,8 @@ from sfumato.sealing.cells.measuring import Oversampling
 from sfumato.sealing.cells.own_searches import fewest_own
 from sfumato.sealing.client.session import SealedClient
 from sfumato.sealing.client.writing import NewRows, file_rows, record_ids
-from sfumato.sealing.state import CellKey, Member, SealedSettings
+from sfumato.sealing.members import Member, SealedSettings
+from sfumato.sealing.state import CellKey
 from sfumato.types import Vectors
 
 FEW_ROWS = 64

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,8 +12,7 @@ from sfumato.numbers import whole_number
 from sfumato.sealing.client.contents import SealedHit, SealedResult
 from sfumato.sealing.client.searching import RowSearch
 from sfumato.sealing.client.session import SealedClient
-from sfumato.stores.rows import Scalar, Where, checked_vectors, checked_where
-from sfumato.types import Vectors
+from sfumato.stores.rows import Where, checked_vectors, checked_where
 
 MOST_HITS = 1000
 
@@ -47,13 +46,20 @@ def search_lanes(
         asked = lanes[0].client.embed(checked_texts([texts] if isinstance(texts, str) else texts))
     else:
         asked = checked_vectors(vectors, dim)
-    return [_search(lanes, each, k, allowed) for each in asked]
+    return [_best([(lane.name, lane.search.search(each, k, allowed)) for lane in lanes], k) for each in asked]
 
 
-def _search(
-    lanes: Sequence[Lane], vector: Vectors, k: int, allowed: Mapping[str, list[Scalar]]
-) -> SealedResult:
-    found = [(each.name, each.search.search(vector, k, allowed)) for each in lanes]
+def search_name_in(lanes: Sequence[Lane], name: str, k: int, where: Where | None) -> SealedResult:
+    """Rows of all lanes that hold a value, those most about it first."""
+    k = whole_number(k, "k", 1, MOST_HITS)
+    (text,) = checked_texts([name])
+    allowed, own = checked_where(where), lanes[0].client
+    vector = None if own.encoder() is None else own.embed([text])[0]
+    return _best([(lane.name, lane.search.named(text, vector, k, allowed)) for lane in lanes], k)
+
+
+def _best(found: Sequence[tuple[str, SealedResult]], k: int) -> SealedResult:
+    """What each lane found, as one answer; its faults with the lane's name."""
     if len(found) == 1:
         name, result = found[0]
         return replace(result, faults=_said(name, result)) if name else result

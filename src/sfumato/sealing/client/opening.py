@@ -14,7 +14,8 @@ from sfumato.sealing.client.database import StateFile, is_begun
 from sfumato.sealing.client.session import require_encoder
 from sfumato.sealing.crypto.keys import SealingKey
 from sfumato.sealing.crypto.signing import WriterKey
-from sfumato.sealing.state import ClientState, SealedSettings
+from sfumato.sealing.members import SealedSettings
+from sfumato.sealing.state import ClientState
 from sfumato.stores.base import Store
 
 

@@ -22,8 +22,8 @@ from sfumato.sealing.crypto.packing import unpack
 from sfumato.sealing.handles.base import CandidateRecords
 from sfumato.sealing.handles.postings import fetched, posting_places
 from sfumato.sealing.labels import MOST_ROWS_A_NAME
+from sfumato.sealing.members import SealedSettings
 from sfumato.sealing.records import travelling
-from sfumato.sealing.state import SealedSettings
 from sfumato.stores.rows import Scalar, matches
 from sfumato.types import Vectors
 

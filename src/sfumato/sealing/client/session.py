@@ -30,8 +30,9 @@ from sfumato.sealing.crypto.signing import WriterKey, signed_by
 from sfumato.sealing.erasure.shredding import ErasureRecord
 from sfumato.sealing.handles import HANDLES
 from sfumato.sealing.labels import FoundNames, concepts_again, concepts_of
+from sfumato.sealing.members import Member, SealedSettings
 from sfumato.sealing.records import Records, travelling
-from sfumato.sealing.state import ClientState, Member, SealedSettings
+from sfumato.sealing.state import ClientState
 from sfumato.types import Vectors
 
 POSTING, TEXT, COUNTER = "posting", "text", "counter"

@@ -16,7 +16,8 @@ from sfumato.sealing.client.contents import SealedRow, text_content
 from sfumato.sealing.client.session import TEXT, SealedClient
 from sfumato.sealing.handles.postings import file_postings
 from sfumato.sealing.labels import MOST_ROWS_A_NAME
-from sfumato.sealing.state import CellKey, Member
+from sfumato.sealing.members import Member
+from sfumato.sealing.state import CellKey
 from sfumato.types import Vectors
 
 OnRows = Callable[[int], object]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sfumato.sealing.client.contents import RecordPlace
     from sfumato.sealing.client.session import SealedClient
     from sfumato.sealing.client.writing import NewRows
-    from sfumato.sealing.state import Member, SealedSettings
+    from sfumato.sealing.members import Member, SealedSettings
 
 Allowed = Mapping[str, Sequence[Scalar]]
 """What a filter allows, as a list of values a field."""

@@ -14,8 +14,9 @@ from sfumato.sealing.handles.base import Allowed, CandidateRecords
 from sfumato.sealing.handles.celled import CelledHandle
 from sfumato.sealing.handles.postings import CUT_OFF, fetched, file_postings, posting_places
 from sfumato.sealing.labels import checked_fields_of, with_value
+from sfumato.sealing.members import Member
 from sfumato.sealing.multimap import PostingPlace
-from sfumato.sealing.state import CellKey, Member
+from sfumato.sealing.state import CellKey
 from sfumato.types import Vectors
 
 if TYPE_CHECKING:

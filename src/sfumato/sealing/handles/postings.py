@@ -9,9 +9,10 @@ from sfumato.sealing.client.contents import RecordPlace
 from sfumato.sealing.client.session import POSTING, SealedClient
 from sfumato.sealing.crypto.packing import pack
 from sfumato.sealing.handles.base import CandidateRecords
+from sfumato.sealing.members import SealedSettings
 from sfumato.sealing.multimap import PostingList, PostingPlace
 from sfumato.sealing.records import travelling
-from sfumato.sealing.state import CellKey, SealedSettings
+from sfumato.sealing.state import CellKey
 from sfumato.types import Vectors
 
 MOST_CANDIDATES = 20_000

@@ -23,9 +23,9 @@ from sfumato.sealing.client.cells import FEW_ROWS, LearnedCells, Learning
 from sfumato.sealing.client.contents import RecordPlace
 from sfumato.sealing.handles.base import Allowed, CandidateRecords, Handle
 from sfumato.sealing.handles.single import row_records, seal_rows
+from sfumato.sealing.members import Member, SealedSettings
 from sfumato.sealing.multimap import PostingPlace
 from sfumato.sealing.records import DressedRecord, travelling
-from sfumato.sealing.state import Member, SealedSettings
 from sfumato.stores.base import MOST_HITS
 from sfumato.types import Vectors
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from sfumato.sealing.client.contents import RecordPlace
 from sfumato.sealing.client.session import POSTING, SealedClient
 from sfumato.sealing.crypto.packing import pack
+from sfumato.sealing.members import Member
 from sfumato.sealing.multimap import FIRST_OWN_TABLE
-from sfumato.sealing.state import Member
 from sfumato.types import Vectors
 
 

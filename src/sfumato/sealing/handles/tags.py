@@ -16,9 +16,10 @@ from sfumato.sealing.handles.celled import CelledHandle
 from sfumato.sealing.handles.multimap import routed
 from sfumato.sealing.handles.postings import CUT_OFF, take_slots
 from sfumato.sealing.handles.single import row_records, seal_rows
+from sfumato.sealing.members import Member, SealedSettings
 from sfumato.sealing.multimap import PostingPlace
 from sfumato.sealing.records import DressedRecord, travelling
-from sfumato.sealing.state import CellKey, Member, SealedSettings
+from sfumato.sealing.state import CellKey
 from sfumato.stores.base import MOST_HITS
 from sfumato.types import Vectors
 
