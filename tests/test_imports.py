@@ -103,8 +103,8 @@ def test_a_second_level_of_folders_only_where_there_would_be_more_than_nine_modu
 
 def test_a_package_that_loads_on_first_use_has_every_name_it_lists():
     packages = (
-        "accounting", "auditing", "certificates", "concepts", "embedders", "evaluation", "mechanisms",
-        "metrics", "sensitivity", "verification",
+        "accounting", "auditing", "cards", "certificates", "concepts", "embedders", "evaluation",
+        "mechanisms", "metrics", "sensitivity", "verification",
     )  # fmt: skip
     for name in packages:
         package = importlib.import_module(f"sfumato.{name}")

@@ -66,6 +66,14 @@ def test_several_studies_end_in_one_folder(made_up, tmp_path, monkeypatch, capsy
     assert "dppn: 0 parts run, 2 kept." in capsys.readouterr().out
 
 
+def test_a_quick_run_of_one_study_prints_its_tables(made_up, tmp_path, capsys):
+    for quick, names in ((True, ["sparse"]), (True, ["sparse", "dppn"]), (False, ["sparse"])):
+        out = tmp_path / f"{quick}-{len(names)}"
+        command.command(names, data=tmp_path, output=out, quick=quick, jobs=1)
+        shown = capsys.readouterr().out
+        assert ("A quick run" in shown) == (quick and len(names) == 1)
+
+
 def test_a_study_that_refuses_ends_the_command_with_its_line(made_up, tmp_path):
     from sfumato.errors import InputError
 

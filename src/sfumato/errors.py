@@ -16,11 +16,14 @@ Messages say what, the rule, the value found and what to do, in one line. They n
 Two more never reach a caller: `server.http.problems.Problem` becomes an HTTP answer, and
 `trials.rows.LeftOut` a line of the report. Warnings stand beside what they warn of:
 `randomness.InsecureSeedWarning`, `protector.TextsMissingWarning`, `stores.metadata.MetadataWarning`,
-`cli.main.CommandMissingWarning`, `attacks.huggingface.models.UntestedVersionWarning` and
-`adapters.sealed.shared.IncompleteResultWarning`.
+`cli.main.CommandMissingWarning`, `registry.PluginWarning`,
+`attacks.huggingface.models.UntestedVersionWarning` and `adapters.sealed.shared.IncompleteResultWarning`.
 """
 
 from __future__ import annotations
+
+import traceback
+from pathlib import Path
 
 
 class SfumatoError(Exception):
@@ -82,3 +85,9 @@ class MissingPackageError(SfumatoError, ImportError):
         )
         self.package = package
         self.extra = extra
+
+
+def place_of(error: BaseException) -> str:
+    """Where an error was raised, as the last calls that led there; no value of any variable."""
+    frames = traceback.extract_tb(error.__traceback__)[-3:]
+    return " > ".join(f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in frames)

@@ -30,6 +30,8 @@ class Learned:
     background_source: str | None = None
     substitution_distances: Mapping[str, float] | None = None
     """How far apart two terms are in the mechanism's metric: median, p95 and max."""
+    distances_by_removal: bool | None = None
+    """Whether some of these are twice the distance to the text without its term, for want of another term."""
     loss_over_substitutions: Mapping[str, float] | None = None
     """What that costs, in privacy loss."""
     more: Mapping[str, Any] = field(default_factory=dict)

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.concepts.concept import Concept
-from sfumato.concepts.texts.neutral import MOST_COPIES
+from sfumato.concepts.texts.neutral import MOST_COPIES, NeutralBy, neutral_way
 from sfumato.concepts.texts.pairs import Pairs, build_pairs
 from sfumato.embedders import load_embedder
-from sfumato.embedders.base import Embedder
+from sfumato.embedders.base import Embedder, takes_soft
 from sfumato.erasing import learn_eraser
 from sfumato.errors import InputError, ParameterError
 from sfumato.learned import Learned
@@ -46,6 +46,8 @@ class LearnSettings:
     noise_ratio: float | None = None
     epsilon: float | None = None
     neutral: int = NEUTRAL_COPIES
+    neutral_by: NeutralBy = "placeholder"
+    """What stands in for what is found; why this one: research/protocol-neutral.md."""
     only_matching: bool = False
     hide_presence: bool = False
     """Beside neutral texts: take out of every release what shows that they are neutral."""
@@ -67,6 +69,7 @@ class LearnSettings:
                     f"`{name}` must be one of {get_args(choices)}. Found {getattr(self, name)!r}."
                 )
         whole_number(self.neutral, "neutral", 0, MOST_COPIES)
+        neutral_way(self.neutral_by)
         self.eraser_learner()
         whole_number(self.limit, "limit", LEAST_PAIRS, 10**7)
         if self.noise_ratio is not None and self.epsilon is not None:
@@ -105,6 +108,7 @@ def learn(
     if not wanted:
         raise InputError("There must be at least one concept to hide. Found none.")
     encoder = load_embedder(embedder) if isinstance(embedder, str) else embedder
+    parts: dict[str, Any] = {"embedder": encoder, "concepts": wanted, "neutral_by": _way(encoder, chosen)}
     step = on_step or (lambda label, count: None)
     pairs = [_pairs(texts, concept, spans, chosen) for concept in wanted]
     embedded = [_embed_pairs(each, encoder, step) for each in pairs]
@@ -113,12 +117,11 @@ def learn(
     learned = Learned(
         model_id=encoder.model_id, dim=encoder.dim, source=chosen.source, shape=chosen.shape, concepts=figures
     )
-    parts: dict[str, Any] = {"embedder": encoder, "concepts": wanted}
     parts |= {"neutral": chosen.neutral, "only_matching": chosen.only_matching}
     if chosen.shape == "mask":
         mask = _learn_mask([(plus, minus) for plus, minus, _ in embedded], wanted, chosen)
         mechanism = _scaled(mask, MASK_NOISE_RATIO, chosen)
-        learned = replace(learned, **_substitutions(mechanism, moves))
+        learned = replace(learned, **_substitutions(mechanism, moves, embedded))
         return Protector(mechanism=mechanism, learned=learned, **parts)
     spread = _background(texts, background, pairs, encoder, chosen, step)
     beside = chosen.strength is None and chosen.neutral and chosen.kind == "sharp"
@@ -132,13 +135,22 @@ def learn(
         rank=ellipsoid.factors.shape[1],
         background_rows=spread.rows,
         background_source=spread.source,
-        **_substitutions(mechanism, moves),
+        **_substitutions(mechanism, moves, embedded),
     )
     made = Protector(mechanism=mechanism, background=spread, learned=learned, **parts)
     if not made.embeds_neutral or chosen.only_matching:
         return made
     learner = chosen.eraser_learner()
     return replace(made, eraser=learn_eraser(made, texts, pairs, learner, spans, chosen.seed, step))
+
+
+def _way(encoder: Embedder, chosen: LearnSettings) -> NeutralBy:
+    if chosen.neutral_by == "soft" and chosen.neutral and not takes_soft(encoder):
+        raise ParameterError(
+            f"The encoder must take soft tokens for `soft`. {encoder.name} does not. "
+            "Use removal, placeholder or copies."
+        )
+    return chosen.neutral_by
 
 
 def _pairs(texts: Sequence[str], concept: Concept, spans: RowSpans | None, chosen: LearnSettings) -> Pairs:
@@ -158,19 +170,32 @@ def _pairs(texts: Sequence[str], concept: Concept, spans: RowSpans | None, chose
     return found
 
 
-def _substitutions(mechanism: Mahalanobis, moves: Sequence[Floats]) -> dict[str, Any]:
-    """How far apart two terms of the concept are in the mechanism's metric, and what that costs."""
-    apart = np.linalg.norm(mechanism.shape.whiten(np.concatenate(moves)), axis=1)
+Triple = tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32] | None]
+
+
+def _substitutions(
+    mechanism: Mahalanobis, moves: Sequence[Floats], embedded: Sequence[Triple]
+) -> dict[str, Any]:
+    """How far apart two terms of the concept are in the mechanism's metric, and what that costs.
+
+    Where no other term was known, moves lead to the text without its term: two terms are at most twice as far
+    apart.
+    """
+    removed = [substitutes is None for _, _, substitutes in embedded]
+    apart = np.concatenate(
+        [
+            (2 if bare else 1) * np.linalg.norm(mechanism.shape.whiten(each), axis=1)
+            for each, bare in zip(moves, removed, strict=True)
+        ]
+    )
     distances = {
         "median": float(np.median(apart)),
         "p95": float(np.quantile(apart, 0.95)),
         "max": float(apart.max()),
     }
     losses = {name: mechanism.epsilon * distance for name, distance in distances.items()}
-    return {"substitution_distances": distances, "loss_over_substitutions": losses}
-
-
-Triple = tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32] | None]
+    found = {"substitution_distances": distances, "loss_over_substitutions": losses}
+    return found | ({"distances_by_removal": True} if any(removed) else {})
 
 
 def _embed_pairs(pairs: Pairs, encoder: Embedder, step: Callable[[str, int], object]) -> Triple:

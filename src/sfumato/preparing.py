@@ -1,4 +1,4 @@
-"""What is embedded in a text's place: neutral copies where a concept is found, and whose release that is."""
+"""What is embedded in a text's place: a neutral text where a concept is found, and whose release that is."""
 
 from __future__ import annotations
 
@@ -12,10 +12,18 @@ from numpy.typing import NDArray
 from sfumato.accounting.identity import canonical, of_embedded
 from sfumato.concepts.base import Check
 from sfumato.concepts.concept import Concept
-from sfumato.concepts.spans import SpanLike
-from sfumato.concepts.texts.neutral import Mention, neutral_texts, spread, without_overlaps
-from sfumato.embedders.base import Embedder, OnBatch
-from sfumato.errors import InputError
+from sfumato.concepts.spans import SpanLike, searched_once
+from sfumato.concepts.texts.neutral import (
+    Mention,
+    NeutralBy,
+    neutral_texts,
+    removed_text,
+    soft_text,
+    spread,
+    without_overlaps,
+)
+from sfumato.embedders.base import Embedder, OnBatch, takes_soft
+from sfumato.errors import InputError, ParameterError
 
 Names = tuple[str, ...]
 RowSpans = Sequence[Sequence[SpanLike]]
@@ -48,7 +56,7 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True)
 class Copies:
-    """The texts that are embedded for some rows: each row's own, or its neutral copies."""
+    """The texts that are embedded for some rows: each row's own, or what makes it neutral."""
 
     texts: list[str]
     first: list[int]
@@ -56,13 +64,26 @@ class Copies:
     matched: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, texts: Sequence[str], mentions: Sequence[Sequence[Mention]], neutral: int) -> Copies:
-        """Make `neutral` copies of each text in which something was found; 0 leaves texts as they are."""
+    def of(
+        cls,
+        texts: Sequence[str],
+        mentions: Sequence[Sequence[Mention]],
+        neutral: int,
+        by: NeutralBy = "copies",
+    ) -> Copies:
+        """Make each text neutral in which something was found; 0 references leave texts as they are."""
         made: list[str] = []
         first: list[int] = []
         for text, found in zip(texts, mentions, strict=True):
             first.append(len(made))
-            made += neutral_texts(text, found, neutral) if found and neutral else [text]
+            if not found or not neutral:
+                made.append(text)
+            elif by == "removal":
+                made.append(removed_text(text, found))
+            elif by == "soft":
+                made.append(soft_text(text, found))
+            else:
+                made += neutral_texts(text, found, neutral if by == "copies" else 1)
         return cls(made, first, np.array([bool(found) for found in mentions], bool))
 
     def means(self, embedded: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -93,14 +114,17 @@ def find_mentions(
     texts: Sequence[str],
     spans: RowSpans | None = None,
     *,
+    by: NeutralBy = "copies",
     check: Check | None = None,
 ) -> list[list[Mention]]:
-    """Where the concepts are in each text, and what may stand in for each in `neutral` copies."""
+    """Where the concepts are in each text, and what may stand in for each: `neutral` terms, or one word."""
     found: list[list[Mention]] = [[] for _ in texts]
-    for concept in concepts:
-        references = spread(concept.terms, max(neutral, 1)) or (concept.placeholder,)
-        for row, places in enumerate(concept.find_all(texts, spans, check=check)):
-            found[row] += [Mention(span, references) for span in places]
+    with searched_once():
+        for concept in concepts:
+            terms = () if by == "placeholder" else concept.terms
+            references = spread(terms, max(neutral, 1)) or (concept.placeholder,)
+            for row, places in enumerate(concept.find_all(texts, spans, check=check)):
+                found[row] += [Mention(span, references) for span in places]
     return [without_overlaps(row) for row in found]
 
 
@@ -115,6 +139,7 @@ class Entrance:
     """Whatever has `embed(texts)`."""
     concepts: tuple[Concept, ...] = ()
     neutral: int = 0
+    neutral_by: NeutralBy = "copies"
 
     @property
     def hides(self) -> bool:
@@ -142,9 +167,13 @@ class Entrance:
         """The texts that are embedded in the place of these."""
         # Spans count characters of the text as it was written, so there it is left as it is.
         clean = list(texts) if spans is not None else [canonical(text) for text in texts]
-        return Copies.of(
-            clean, find_mentions(self.concepts, self.neutral, clean, spans, check=check), self.neutral
-        )
+        if self.hides and self.neutral_by == "soft" and not takes_soft(self.encoder):
+            raise ParameterError(
+                f"The encoder {self.name or 'given'} takes no soft tokens. Learn with another way of making "
+                "texts neutral: removal, placeholder or copies."
+            )
+        found = find_mentions(self.concepts, self.neutral, clean, spans, by=self.neutral_by, check=check)
+        return Copies.of(clean, found, self.neutral, self.neutral_by)
 
     def prepare(
         self,

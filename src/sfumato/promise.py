@@ -7,10 +7,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sfumato.accounting.guarantee import Guarantee, Substitutions
+from sfumato.errors import InputError
 from sfumato.learned import Learned
 from sfumato.mechanisms import Mechanism
 
 if TYPE_CHECKING:
+    from sfumato.accounting.curves import GridLoss
     from sfumato.sensitivity import Background, Eraser
 
 _OPEN = ("public", "synthetic")
@@ -40,7 +42,7 @@ def promised(
     base = mechanism.guarantee
     apart = learned.substitution_distances
     swapped = None if apart is None else mechanism.substitutions(apart)
-    notes = [*base.notes, *_on_texts(neutral, only_matching), *_on_terms(swapped, neutral)]
+    notes = [*base.notes, *_on_texts(neutral, only_matching), *on_terms(swapped, neutral)]
     if eraser is not None:
         notes.append(_on_eraser(eraser))
     assumed = [] if only_matching else _learned_from_private(mechanism, background, eraser)
@@ -53,6 +55,30 @@ def promised(
     if only_matching:
         return replace(found, epsilon=math.inf, delta=0.0, worst_case_l2=math.inf, proof="none")
     return replace(found, proof="conditional") if assumed and base.proof == "proved" else found
+
+
+def counted_loss(
+    mechanism: Mechanism, learned: Learned, dim: int, *, distance: float | None, only_matching: bool
+) -> GridLoss | None:
+    """The privacy loss of one release between two terms, for a ledger that counts curves.
+
+    Args:
+        mechanism: the noise.
+        learned: how far apart terms are; the worst pair counts.
+        dim: of the vectors.
+        distance: in the mechanism's metric, in the place of that.
+        only_matching: whether texts may leave without noise; then there is no law of the loss.
+    """
+    from sfumato.accounting.curves import loss_of
+
+    apart = learned.substitution_distances
+    between = distance if distance is not None else None if apart is None else float(apart["max"])
+    if not between:
+        raise InputError(
+            "A ledger that counts curves needs to know how far apart two inputs are, and this protector "
+            "keeps no distances between terms. Give one with --distance (distance=)."
+        )
+    return None if only_matching else loss_of(mechanism, between, dim)
 
 
 def _on_texts(neutral: bool, only_matching: bool) -> list[str]:
@@ -76,7 +102,8 @@ def _on_texts(neutral: bool, only_matching: bool) -> list[str]:
     return notes
 
 
-def _on_terms(swapped: Substitutions | None, neutral: bool) -> list[str]:
+def on_terms(swapped: Substitutions | None, neutral: bool) -> list[str]:
+    """What one term put for another costs, as a note of the promise."""
     if swapped is None:
         return []
     where = "where the detector misses it, " if neutral else ""

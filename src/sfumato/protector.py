@@ -16,20 +16,21 @@ from sfumato.accounting.identity import VERSION, of_vectors
 from sfumato.arrays import as_vectors, masked_rows, one_each
 from sfumato.concepts.base import Check
 from sfumato.concepts.concept import Concept
-from sfumato.concepts.texts.neutral import MOST_COPIES, Mention
+from sfumato.concepts.texts.neutral import MOST_COPIES, Mention, NeutralBy, neutral_way
 from sfumato.embedders.base import Embedder, OnBatch
 from sfumato.errors import InputError, ParameterError
 from sfumato.learned import Learned
 from sfumato.mechanisms import Mechanism
 from sfumato.numbers import whole_number
 from sfumato.preparing import Entrance, Prepared, RowSpans, find_mentions
-from sfumato.promise import promised
+from sfumato.promise import counted_loss, promised
 from sfumato.randomness import resolve
 from sfumato.release import Release
 from sfumato.types import FloatArray
 
 if TYPE_CHECKING:
     from sfumato.accounting import Ledger, Secret, Spend, Sticky
+    from sfumato.accounting.curves import GridLoss
     from sfumato.sensitivity import Background, Eraser
 
 Role = Literal["document", "query"]
@@ -49,7 +50,8 @@ class Protector:
         mechanism: the noise.
         embedder: the encoder, or its name; None for vectors that come from elsewhere.
         concepts: what to hide; found in texts, so that neutral texts can stand in for them.
-        neutral: how many neutral copies of a text with a concept are embedded in its place; 0 for none.
+        neutral: how many reference terms stand in for a concept that is found; 0 embeds texts as they are.
+        neutral_by: what stands in: copies with a term each, one soft token, a placeholder, or nothing.
         background: ordinary text's spread, for the public linear filter S (S + N)^-1 applied after the noise.
         normalise: whether released vectors are scaled to unit length.
         only_matching: release texts without a concept as they are, for which nothing is promised.
@@ -72,11 +74,13 @@ class Protector:
     collection: str = ""
     learned: Learned = field(default_factory=Learned)
     eraser: Eraser | None = None
+    neutral_by: NeutralBy = "copies"
     _made: Release | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         """Refuse settings no release can be made with."""
         self.neutral = whole_number(self.neutral, "neutral", 0, MOST_COPIES)
+        self.neutral_by = neutral_way(self.neutral_by)
         for name in ("normalise", "only_matching"):
             if not isinstance(getattr(self, name), bool):
                 raise ParameterError(f"`{name}` must be True or False. Found {getattr(self, name)!r:.40}.")
@@ -124,7 +128,7 @@ class Protector:
         self, texts: Sequence[str], spans: RowSpans | None = None, *, check: Check | None = None
     ) -> list[list[Mention]]:
         """Where the concepts are in each text, and what may stand in for each."""
-        return find_mentions(self.concepts, self.neutral, texts, spans, check=check)
+        return find_mentions(self.concepts, self.neutral, texts, spans, by=self.neutral_by, check=check)
 
     def prepare(
         self,
@@ -147,7 +151,8 @@ class Protector:
 
     def entrance(self, embedder: Any = None) -> Entrance:
         """The way texts go before the release, through its own encoder or another one."""
-        return Entrance(self.encoder if embedder is None else embedder, self.concepts, self.neutral)
+        encoder = self.encoder if embedder is None else embedder
+        return Entrance(encoder, self.concepts, self.neutral, self.neutral_by)
 
     def as_release(self) -> Release:
         """What happens to vectors, without texts, secret and ledger: what an attacker may know."""
@@ -159,7 +164,12 @@ class Protector:
     @property
     def embeds_neutral(self) -> bool:
         """Whether texts with a concept enter as neutral texts, so that the term never reaches the vector."""
-        return bool(self.concepts and self.neutral)
+        return bool(self.neutral_copies)
+
+    @property
+    def neutral_copies(self) -> int:
+        """How many neutral copies stand for a text with a concept; 0 where it is embedded as it is."""
+        return self.neutral if self.concepts else 0
 
     def without_accounting(self) -> Protector:
         """The same protector with fresh noise that nobody counts, for experiments and attacks."""
@@ -241,11 +251,20 @@ class Protector:
             source = sticky.keys([names[row] for row in rows], self.mechanism, array.shape[1])
             stream = sticky.stream_id(self.mechanism, array.shape[1])
         if self.ledger is not None and names is not None and len(array):
+            shape, loss = self._shape_id(), self.counted_loss(array.shape[1])
             self.ledger.spend(
-                names, self.guarantee, stream=stream, unit=accounts or names, shape=self._shape_id()
+                names, self.guarantee, stream=stream, unit=accounts or names, shape=shape, loss=loss
             )
         out: NDArray[np.float32] = self.as_release()(array, source, rows=None if every else rows)
         return out
+
+    def counted_loss(self, dim: int) -> GridLoss | None:
+        """What the ledger is told of one release; None where it counts no curves, or there is no law."""
+        if self.ledger is None or self.ledger.metric != "curve":
+            return None
+        return counted_loss(
+            self.mechanism, self.learned, dim, distance=self.ledger.distance, only_matching=self.only_matching
+        )
 
     def spent(self, text: str, *, spans: RowSpans | None = None) -> Spend:
         """Look up what has been spent on a text, on the account it would be charged to."""
@@ -293,12 +312,14 @@ class Protector:
         """A digest of everything that decides what is embedded and how it is released."""
         from sfumato.artifacts import canonical_json
 
-        settings = {
+        settings: dict[str, Any] = {
             "neutral": self.neutral,
             "normalise": self.normalise,
             "only_matching": self.only_matching,
             "concepts": [concept.to_dict() for concept in self.concepts],
         }
+        if self.neutral_by != "copies":  # as ever for what older versions saved
+            settings["neutral_by"] = self.neutral_by
         digest = hashlib.sha256(canonical_json(settings) + self.mechanism.fingerprint())
         if self.background is not None:
             digest.update(np.ascontiguousarray(self.background.mean, "<f8").tobytes())

@@ -16,7 +16,7 @@ from typing import Any
 
 from sfumato.accounting import Ledger, Secret
 from sfumato.accounting.keys import may_be_key
-from sfumato.accounting.ledger import Counting
+from sfumato.accounting.ledger_file import Counting
 from sfumato.embedders.base import Embedder
 from sfumato.errors import ArtifactError, InputError, ParameterError
 from sfumato.files import PathLike
@@ -43,6 +43,8 @@ class ProtectorReference:
         digest: which protector it has to be; filled in when it is opened, and checked from then on.
         allow_remote: hosts to which its encoder may send texts; never written down.
         counting: how the ledger counts, as in `Ledger`.
+        ceiling_advantage: the most that all releases of one text may tell, where it counts curves.
+        distance: between the inputs that this is about, where the protector keeps none.
     """
 
     folder: str
@@ -54,6 +56,8 @@ class ProtectorReference:
     digest: str = ""
     allow_remote: tuple[str, ...] = ()
     counting: Counting = "own"
+    ceiling_advantage: float | None = None
+    distance: float | None = None
 
     def __post_init__(self) -> None:
         """Take paths as strings, and refuse what is no name and no place."""
@@ -80,9 +84,10 @@ class ProtectorReference:
     def to_dict(self) -> dict[str, Any]:
         """Everything needed to open it again, ready for JSON."""
         written = {name: value for name, value in asdict(self).items() if name not in _UNWRITTEN}
-        if self.counting == "own":
-            # Some keep vectors under what is written here: it stays what earlier versions wrote.
-            del written["counting"]
+        # Some keep vectors under what is written here: it stays what earlier versions wrote.
+        for name, usual in (("counting", "own"), ("ceiling_advantage", None), ("distance", None)):
+            if written[name] == usual:
+                del written[name]
         return written
 
     def open(self, *, embedder: Embedder | str | None = None, create: bool = False) -> Protector:
@@ -105,7 +110,14 @@ class ProtectorReference:
         secret = read_secret(self.secret, create=create) if self.secret else None
         ledger = None
         if self.ledger:
-            ledger = open_ledger(self.ledger, secret, ceiling=self.ceiling, counting=self.counting)
+            ledger = open_ledger(
+                self.ledger,
+                secret,
+                ceiling=self.ceiling,
+                counting=self.counting,
+                ceiling_advantage=self.ceiling_advantage,
+                distance=self.distance,
+            )
         return replace(
             protector, secret=secret, ledger=ledger, tenant=self.tenant, collection=self.collection
         )
@@ -179,7 +191,13 @@ def read_secret(place: str, *, create: bool = False) -> Secret:
 
 
 def open_ledger(
-    place: str, secret: Secret | None, *, ceiling: float | None = None, counting: Counting | None = "own"
+    place: str,
+    secret: Secret | None,
+    *,
+    ceiling: float | None = None,
+    counting: Counting | None = "own",
+    ceiling_advantage: float | None = None,
+    distance: float | None = None,
 ) -> Ledger:
     """Open the ledger at "file:PATH" or a path, or make it.
 
@@ -187,7 +205,9 @@ def open_ledger(
         place: where it is.
         secret: the one it was made with.
         ceiling: the most it lets one text spend.
-        counting: how it counts; None for one that is there and is to go on as it does.
+        counting: how it counts; None for one that is there, adds up epsilons, and is to go on as it does.
+        ceiling_advantage: the same for a ledger that counts curves, as in `Ledger`.
+        distance: between the inputs that this is about.
     """
     if secret is None:
         raise InputError("A ledger needs a secret, so that it holds no texts. Name its place as well.")
@@ -197,7 +217,14 @@ def open_ledger(
             "`ledger` must say where the ledger is: file:PATH, or PATH alone. Found neither."
         )
     if counting is not None:
-        return Ledger(where, secret=secret, ceiling=ceiling, metric=counting)
+        return Ledger(
+            where,
+            secret=secret,
+            ceiling=ceiling,
+            metric=counting,
+            ceiling_advantage=ceiling_advantage,
+            distance=distance,
+        )
     try:
         return Ledger(where, secret=secret, ceiling=ceiling, metric="own")
     except ArtifactError:

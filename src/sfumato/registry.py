@@ -5,9 +5,12 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
+import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import cached_property
+from importlib.metadata import EntryPoint, entry_points
 from typing import Generic, TypeVar
 
 from sfumato.errors import MissingPackageError, ParameterError
@@ -29,16 +32,40 @@ class Entry:
     """The optional extra of this project that brings them."""
     then: str = ""
     """A second command, for what an extra cannot say (a package to install without its dependencies)."""
+    package: str = ""
+    """The package that brings it, with its version, where it is not this one."""
+
+
+class PluginWarning(UserWarning):
+    """A part that another package brings cannot be used, or has a name that is taken."""
 
 
 class Registry(Generic[Part]):
-    """A table of the members of one kind of part, read by the command line, the server and error messages."""
+    """A table of the members of one kind of part, read by the command line, the server and error messages.
 
-    def __init__(self, kind: str, entries: Iterable[Entry]) -> None:
-        self.kind = kind
-        self._entries: dict[str, Entry] = {}
+    Args:
+        kind: What they are called in messages.
+        entries: Our own.
+        group: Entry points under which installed packages bring more; "" where there are none.
+    """
+
+    def __init__(self, kind: str, entries: Iterable[Entry], group: str = "") -> None:
+        self.kind, self.group = kind, group
+        self._own: dict[str, Entry] = {}
         for entry in entries:
             self._add(entry)
+
+    @cached_property
+    def _entries(self) -> dict[str, Entry]:
+        """Our own members, then those of other packages; read once, without importing any."""
+        table = dict(self._own)
+        for point in entry_points(group=self.group) if self.group else ():
+            if point.name in table:
+                said = f"The {self.kind} `{point.name}` of {_bringer(point)} is left out: the name is taken."
+                warnings.warn(said, PluginWarning, stacklevel=2)
+            else:
+                table[point.name] = _brought(point)
+        return table
 
     def __iter__(self) -> Iterator[Entry]:
         return iter(self._entries.values())
@@ -71,6 +98,8 @@ class Registry(Generic[Part]):
         for module in entry.requires:
             if not _importable(module):
                 raise self._missing(entry, module)
+        if entry.package:
+            return self._of_another_package(entry)
         module, _, attribute = entry.target.partition(":")
         try:
             found: type[Part] = getattr(importlib.import_module(module), attribute)
@@ -89,8 +118,34 @@ class Registry(Generic[Part]):
     def install_line(self, name: str) -> str:
         """The command that installs what `name` needs."""
         entry = self.entry(name)
+        if entry.package:
+            return f"pip install {entry.package.partition(' ')[0]}"
         line = f"pip install 'sfumato[{entry.extra}]'" if entry.extra else "pip install sfumato"
         return f"{line} && {entry.then}" if entry.then else line
+
+    def usable(self) -> Iterator[tuple[Entry, type[Part]]]:
+        """Members with their classes, for a list of all: one that another package broke is left out."""
+        for entry in self:
+            if not self.installed(entry.name):
+                continue
+            try:
+                yield entry, self.get(entry.name)
+            except ParameterError as error:
+                if not entry.package:
+                    raise
+                warnings.warn(str(error), PluginWarning, stacklevel=2)
+
+    def _of_another_package(self, entry: Entry) -> type[Part]:
+        """Import a class that another package brings; whatever goes wrong there is said in one line."""
+        module, _, attribute = entry.target.partition(":")
+        try:
+            found: type[Part] = getattr(importlib.import_module(module), attribute)
+        except Exception as error:
+            raise ParameterError(
+                f"The {self.kind} `{entry.name}` of the package {entry.package} cannot be loaded "
+                f"({type(error).__name__}). Ask its authors, or uninstall it."
+            ) from error
+        return found
 
     def _add(self, entry: Entry) -> None:
         module, _, attribute = entry.target.partition(":")
@@ -109,9 +164,9 @@ class Registry(Generic[Part]):
             raise ParameterError(
                 f"The {self.kind} `{entry.name}` requires packages, so it has to name an extra."
             )
-        if entry.name in self._entries:
+        if entry.name in self._own:
             raise ParameterError(f"Each {self.kind} has to have its own name. Found `{entry.name}` twice.")
-        self._entries[entry.name] = entry
+        self._own[entry.name] = entry
 
     def _missing(self, entry: Entry, package: str) -> MissingPackageError:
         purpose = f"for the {self.kind} `{entry.name}`"
@@ -126,3 +181,17 @@ def _importable(module: str) -> bool:
     except ValueError:
         # Loaded by hand, without a spec.
         return sys.modules.get(module) is not None
+
+
+def _bringer(point: EntryPoint) -> str:
+    """The package of an entry point, with its version."""
+    return "an unnamed package" if point.dist is None else f"{point.dist.name} {point.dist.version}"
+
+
+def _brought(point: EntryPoint) -> Entry:
+    return Entry(point.name, point.value, f"from the package {_bringer(point)}", package=_bringer(point))
+
+
+def brought_names(group: str) -> tuple[str, ...]:
+    """The names under which installed packages bring parts of a kind."""
+    return tuple(point.name for point in entry_points(group=group))

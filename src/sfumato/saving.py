@@ -43,6 +43,7 @@ def save_protector(protector: Protector, path: PathLike) -> str:
         "embedder": embedder if isinstance(embedder, str) or embedder is None else embedder.name,
         "concepts": [concept.to_dict() for concept in protector.concepts],
         "neutral": protector.neutral,
+        "neutral_by": protector.neutral_by,
         "only_matching": protector.only_matching,
         "learned": protector.learned.to_dict(),
     }
@@ -121,6 +122,7 @@ def load_protector(
             embedder=config["embedder"] if embedder is None else embedder,
             concepts=tuple(Concept.from_dict(each) for each in config["concepts"]),
             neutral=config["neutral"],
+            neutral_by=config.get("neutral_by", "copies"),  # which is all that older versions had
             background=release.background,
             normalise=release.normalise,
             only_matching=config["only_matching"],
@@ -138,6 +140,11 @@ def load_protector(
     if len(dims - {None}) > 1:
         raise _misfit(dims)
     return protector
+
+
+def protector_digest(path: PathLike) -> str:
+    """The SHA-256 of a saved protector."""
+    return artifacts.load(path, KIND, largest=_LARGEST).digest
 
 
 def _refuse_odd(config: dict[str, Any]) -> None:

@@ -24,8 +24,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sfumato.accounting import Guarantee, Ledger, Secret, Spend, Sticky
-from sfumato.accounting import ledger as module
+from sfumato.accounting import Guarantee, Ledger, Secret, Spend, Sticky, ledger_file
 from sfumato.errors import (
     ArtifactError,
     BudgetError,
@@ -277,7 +276,7 @@ def test_it_agrees_with_a_dictionary(memory_path, batches):
 
 
 def test_a_busy_ledger_says_so(path, monkeypatch):
-    monkeypatch.setattr(module, "_BUSY_SECONDS", 0.05)
+    monkeypatch.setattr(ledger_file, "_BUSY_SECONDS", 0.05)
     ledger = opened(path)
     with sqlite3.connect(path, isolation_level=None) as other:
         other.execute("BEGIN IMMEDIATE")

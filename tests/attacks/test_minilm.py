@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from sfumato.attacks.writers.minilm import ReadyMade, model_path, told_ratio
+from sfumato.attacks.writers.search import STRONG
 from sfumato.embedders import load_embedder
 from sfumato.errors import InputError
 from sfumato.mechanisms import Laplace
@@ -101,3 +103,33 @@ def test_vectors_of_another_encoder_are_refused(vectors):
 
 def test_the_package_stays_under_40_megabytes():
     assert sum(path.stat().st_size for path in Path(model_path()).parent.rglob("*") if path.is_file()) < 40e6
+
+
+def test_settings_of_the_search_reach_it():
+    settings = ReadyMade(steps=2, beam=3, polish=4, wide=2, moves=5, pairs=6, cycles=2)
+    search = settings.fit().search
+    for name in ("steps", "beam", "polish", "wide", "moves", "pairs", "cycles"):
+        assert getattr(search, name) == getattr(settings, name), name
+    for name, value in {"wide": 0, "moves": -1, "pairs": 257, "cycles": 0}.items():
+        with pytest.raises(InputError, match=name):
+            ReadyMade(**{name: value})
+
+
+def test_the_strong_search_is_chosen_by_one_setting():
+    assert ReadyMade(strong=True).fit().search is STRONG
+    assert ReadyMade().fit().search.candidates == 1
+    for name, value in {"steps": 5, "beam": 2, "branch": 4, "polish": 1, "cycles": 2}.items():
+        with pytest.raises(InputError, match=f"strong .*{name}"):
+            ReadyMade(strong=True, **{name: value})
+    with pytest.raises(InputError, match="true or false"):
+        ReadyMade(strong="yes")
+
+
+def test_the_strong_search_reads_what_one_text_does_not(reader, encoder, monkeypatch):
+    # The whole of it embeds thousands of texts: a narrower one, gone through once, is enough here.
+    narrow = replace(STRONG, steps=2, beam=4, branch=4, first=16, moves=8, cycles=1)
+    monkeypatch.setattr("sfumato.attacks.writers.minilm.STRONG", narrow)
+    text = TEXTS[4]
+    vector = encoder.embed([text])
+    assert reader.recover(vector).rows != [text]
+    assert ReadyMade(strong=True).fit().recover(vector).rows == [text]

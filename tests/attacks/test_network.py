@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 import torch
 
+from sfumato.attacks.writers.candidates import Beam, best
 from sfumato.attacks.writers.generate import Specials, write
 from sfumato.attacks.writers.layers import rounded, set_rounding
 from sfumato.attacks.writers.network import Network, Sizes
 from sfumato.attacks.writers.quantise import pack, unpack
-from sfumato.attacks.writers.search import Beam, Search, Searcher, best
+from sfumato.attacks.writers.search import Search, Searcher
 from sfumato.attacks.writers.wordpieces import Wordpieces, tidy
 
 SPECIALS = Specials(pad=0, begin=2, end=3)

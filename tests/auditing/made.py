@@ -53,8 +53,9 @@ def made_audit(*, rows=None, fail_above=0.1, fail_absolute_above=None, source="t
     worst = next((each for each in attacks if each.name == "informed"), None)
     settings = {
         "suite": "quick", "fail_above": fail_above, "fail_absolute_above": fail_absolute_above,
-        "worst_case": False, "baselines": True, "attacks": [],
+        "worst_case": False, "baselines": True, "attacks": [], "protector": "0" * 64, "truth_labels": [],
         "rows": None, "seed": 0, "target": "protector", "parameters": {"epsilon": 100.0}, "neutral": 8,
+        "neutral_by": "copies",
         "concept": {"name": "disease", "source": source, "found_by": "2 listed terms", "terms": 2},
         "embedder": "model@1", "dim": 64, "texts": 900, "pool": 800, "learned_from": 500, "attacked": 400,
         "groups": 390, "releases_read": 3, "texts_embedded": 4000, "coverage": 0.95, "margin": 0.05,

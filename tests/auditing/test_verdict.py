@@ -184,7 +184,9 @@ def test_what_is_written_follows_the_schema():
 
 def test_settings_are_checked_and_change_the_suite():
     plan = AuditSettings(rows=100, attacks=("decoder", "tokens")).plan()
-    assert plan.rows == 100 and plan.pool == 160 and plan.attacks == ("tokens", "decoder")
+    assert plan.rows == 100 and plan.pool == 160 and plan.attacks == (
+        "tokens", "informed", "oracle", "linkage", "bits", "decoder",
+    )  # fmt: skip
     assert AuditSettings(suite="full").plan() == SUITES["full"]
     for wrong in (
         {"suite": "slow"},

@@ -161,8 +161,16 @@ def test_labels_can_be_the_truth(folder):
     (folder / "labelled.jsonl").write_text("\n".join(map(json.dumps, rows)))
     asked = ("--protector", "protector", "--truth-spans", "DIS,NONE", "--json", "labels.json")
     done = sfumato("audit", "labelled.jsonl", *asked, cwd=folder)
-    assert done.stdout.startswith("The truth here is labels (spans labelled DIS, NONE)"), done.stderr
+    first = done.stdout.splitlines()
+    assert first[0].startswith("An attacker who knows everything but the term, with "), done.stderr
+    assert first[1].startswith("The truth here is labels (spans labelled DIS, NONE)")
+    assert first[2].startswith("Measured: who knew all but the term named ")
+    assert first[-1].startswith("Epsilon ")
     assert "missed: it misses one" in done.stdout
     found = json.loads((folder / "labels.json").read_text())
+    certified, every = found["certificate"], found["rows"]["all"]["count"]
+    assert certified["detector"]["texts"] == every
+    assert certified["detector"]["missed"] == found["rows"]["missed"]["count"]
+    assert certified["over_all_texts"]["worst"] <= certified["success"]["worst"]
     assert found["truth"] == "labels" and "--truth-spans DIS,NONE" in found["settings"]["command"]
     assert found["rows"]["found"]["count"] > found["rows"]["missed"]["count"] == 0

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from sfumato.certificates import candidate_success, certify, trade_off
+from sfumato.certificates.words import at_most
 from sfumato.cli import main
 from sfumato.errors import ParameterError
 from sfumato.mechanisms import Laplace, Mahalanobis
@@ -52,7 +53,7 @@ def test_it_says_what_the_curves_of_the_kept_distances_say(explain):
     for name, curve in curves.items():
         assert found["success"][name] == pytest.approx(candidate_success(curve, 20), abs=1e-9)
         assert found["pairs"][name]["total_variation"] == pytest.approx(curve.total_variation, abs=1e-9)
-        assert f"{found['success'][name]:.1%}" in said
+        assert at_most(found["success"][name]) in said
     assert 0.05 < found["success"]["median"] < found["success"]["p95"] < found["success"]["worst"]
     assert found["total_variation"] == found["pairs"]["worst"]["total_variation"]
     assert found["bits"] == pytest.approx(math.log2(20 * found["success"]["worst"]))
@@ -72,7 +73,23 @@ def test_a_learned_protector_is_explained(explain, tmp_path):
     made = load_protector("made")
     wanted = certify(made.mechanism, made.learned.substitution_distances)
     assert found["success"] == wanted.to_dict()["success"]
-    assert "it does not enter the vector" in said and "Rome" not in said.split("\n- ")[0]
+    assert "the vector is the same whatever the term was" in said and "Rome" not in said.split("\n- ")[0]
+
+
+def test_one_term_alone_is_measured_by_its_removal_and_said_so(explain, tmp_path):
+    texts = [f"visit {n} to {place}" for n in range(30) for place in ("Rome", "nowhere")]
+    (tmp_path / "in.txt").write_text("\n".join(texts))
+    (tmp_path / "terms.txt").write_text("Rome\n")
+    with pytest.raises(SystemExit):
+        main.run(["learn", "in.txt", "--terms", "terms.txt", "--embedder", "fake:32", "-o", "made"])
+    made = load_protector("made")
+    assert made.learned.distances_by_removal
+    removed = made.encoder.embed([text.replace(" to Rome", " to") for text in texts if "Rome" in text])
+    moves = made.encoder.embed([text for text in texts if "Rome" in text]) - removed
+    largest = np.linalg.norm(made.mechanism.shape.whiten(moves.astype(float)), axis=1).max()
+    assert made.learned.substitution_distances["max"] == pytest.approx(2 * largest, rel=0.3)
+    _, said, found = explain("made")
+    assert any("without its term" in each for each in found["conditions"])
 
 
 def test_without_noise_nothing_is_certified(explain):

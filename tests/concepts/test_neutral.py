@@ -7,7 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.concepts.base import Span
-from sfumato.concepts.texts.neutral import Mention, neutral_texts, spread, without_overlaps
+from sfumato.concepts.texts.neutral import (
+    Mention,
+    neutral_texts,
+    neutral_way,
+    removed_text,
+    spread,
+    without_overlaps,
+)
 from sfumato.errors import ParameterError
 
 REFERENCES = ("Ashford", "Brinlow", "Calder")
@@ -33,6 +40,7 @@ def test_the_term_leaves_no_trace(before, term, other, after):
     one, two = before + term + after, before + other + after
     spans = [at(len(before), len(before) + len(term))], [at(len(before), len(before) + len(other))]
     assert neutral_texts(one, spans[0], 4) == neutral_texts(two, spans[1], 4)
+    assert removed_text(one, spans[0]) == removed_text(two, spans[1])
 
 
 def test_references_are_fixed_and_spread():
@@ -43,6 +51,20 @@ def test_references_are_fixed_and_spread():
     assert spread([], 3) == ()
     with pytest.raises(ParameterError):
         spread(terms, 0)
+
+
+def test_removal_takes_every_mention_out():
+    assert removed_text("From Oslo, to Rome.", [at(14, 18), at(5, 9)]) == "From, to."
+    assert removed_text("Oslo", [at(0, 4)]) == ""
+
+
+def test_ways_are_named():
+    assert neutral_way("removal") == "removal"
+    for wrong in ("", "Removal", None, 3, ["soft"]):
+        with pytest.raises(
+            ParameterError, match="`neutral_by` must be one of removal, placeholder, soft, copies"
+        ):
+            neutral_way(wrong)
 
 
 def test_overlaps():

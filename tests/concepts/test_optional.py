@@ -9,6 +9,7 @@ import pytest
 from sfumato.concepts import DETECTORS, Concept, Span
 from sfumato.concepts.detectors import lexicons, presidio, spacy
 from sfumato.errors import MissingPackageError, ParameterError
+from sfumato.preparing import find_mentions
 
 TEXT = "John Smith (john.smith@example.com) from Paris called +1 212-555-0143 about card 4111 1111 1111 1111."
 
@@ -47,6 +48,27 @@ def test_spacy_finds_names_under_the_words_of_the_catalog(model):
     assert set(labels(only).values()) == {"person"} and "person" in only.name
     assert set(labels(spacy.Spacy(labels=["GPE"])).values()) == {"location"}
     assert labels(spacy.Spacy(mapping={}))["Paris"] == "gpe"
+
+
+@needs("spacy")
+def test_several_concepts_have_texts_searched_once_and_nothing_is_kept(model, monkeypatch):
+    searched, entities = [], spacy._entities_of
+    monkeypatch.setattr(
+        spacy,
+        "_entities_of",
+        lambda pipeline, batch: searched.append(len(batch)) or entities(pipeline, batch),
+    )
+    texts = [f"{number}. {TEXT}" for number in range(70)]
+    kinds = [spacy.Spacy(model, labels=[label]) for label in ("person", "location", "organisation")]
+    concepts = [Concept.from_detector(kind.name, kind, terms=["x"]) for kind in kinds]
+    found = find_mentions(concepts, 1, texts)
+    assert sum(searched) == 70 and all(len(row) >= 2 for row in found)
+    alone = [[m for m in row if m.span.label == kinds[0].name] for row in found]
+    assert [[m.span for m in row] for row in find_mentions(concepts[:1], 1, texts)] == [
+        [m.span for m in row] for row in alone
+    ]
+    # Another request is searched again: how long it takes tells nothing about the first.
+    assert sum(searched) == 140
 
 
 @needs("spacy")

@@ -5,14 +5,16 @@ from __future__ import annotations
 import inspect
 from collections import Counter
 from dataclasses import MISSING, fields, is_dataclass, replace
+from typing import get_args
 
 import numpy as np
 import pytest
 
 from sfumato.attacks import ATTACKS, Attack, Inverter
-from sfumato.attacks.base import fresh_releases
+from sfumato.attacks.base import Needs, Reads, fresh_releases
 from sfumato.attacks.known_texts.bits import Bits
 from sfumato.attacks.known_texts.linkage import Linkage
+from sfumato.attacks.known_texts.oracle import OracleAttack
 from sfumato.attacks.terms.classifier import TokenClassifier
 from sfumato.attacks.terms.informed import Informed
 from sfumato.embedders import Fake
@@ -28,6 +30,7 @@ TEXTS = [text for text in dict.fromkeys(sentences(900)) if PLACE.find(text)][:30
 CASES: dict[str, Attack] = {
     "tokens": TokenClassifier(vocabulary=PLACE, hidden=(64,), epochs=8),
     "informed": Informed(concept=PLACE, embedder=FAKE),
+    "oracle": OracleAttack(concept=PLACE, embedder=FAKE),
     "linkage": Linkage(),
     "bits": Bits(),
 }
@@ -38,10 +41,18 @@ WITH_TESTS_OF_THEIR_OWN = {
     "corrector-t5",
     "alignment",
     "minilm",
+    "practised",
     "unpaired",
     "structure",
+    "membership",
+    "attributes",
+    "denoising",
+    "neighbours",
+    "pooling",
+    "zero-shot",
 }
-"""These train a language model, or read a whole cloud at once; tests/attacks has a small one for each."""
+"""These train a language model, read a whole cloud at once or name something else than terms and rows;
+tests/attacks has a small one for each."""
 
 
 def test_every_attack_is_tested_somewhere():
@@ -57,7 +68,7 @@ def test_settings_are_the_fields_of_a_frozen_dataclass(name):
     kind = ATTACKS.get(name)
     assert is_dataclass(kind) and kind.__dataclass_params__.frozen and issubclass(kind, Attack)
     assert kind.name == name and kind.paper and kind.summary and kind.__doc__
-    assert kind.reads in ("terms", "text", "row") and kind.needs in ("texts", "attacked", "nothing")
+    assert kind.reads in get_args(Reads) and kind.needs in get_args(Needs)
     own = {field.name: field for field in fields(kind)}
     assert all(field.default is not MISSING or field.default_factory is not MISSING for field in own.values())
     assert kind.needs == "nothing" or "seed" in own

@@ -11,7 +11,7 @@ import sacrebleu
 from sfumato.embedders.fake import Fake
 from sfumato.errors import InputError, MissingPackageError
 from sfumato.metrics import Resampling, score_reconstruction
-from sfumato.metrics.reconstruction import exact_match, text_figures, token_f1, tokens
+from sfumato.metrics.reconstruction import bleu_2, exact_match, rouge_l, text_figures, token_f1, tokens
 
 TEXTS = ["the cat sat on the mat", "a man rides a horse", "Oslo is cold in winter."]
 GUESSES = ["the cat sat on a mat", "A man rides a horse", "it rains"]
@@ -91,3 +91,21 @@ def test_figures_of_rebuilt_texts():
     assert (f1.metric, f1.value) == ("token F1", 0.75) and (exact.metric, exact.value) == ("exact match", 0.5)
     with pytest.raises(InputError, match="one rebuilt text a text"):
         text_figures(["a"], [])
+
+
+def test_rouge_l_is_f1_of_the_longest_common_order():
+    assert rouge_l("the cat sat on the mat", "the cat sat on the mat") == 1
+    assert rouge_l("police killed the gunman", "police kill the gunman") == 0.75  # Lin 2004, section 3.1
+    assert rouge_l("police killed the gunman", "the gunman kill police") == 0.5
+    assert rouge_l("a b", "c d") == 0 and rouge_l("", "") == 1 and rouge_l("a", "") == 0
+
+
+def test_bleu_2_by_hand():
+    assert bleu_2("the cat sat", "The cat sat") == 1
+    # Words 3 of 4, pairs 1 of 3, one word longer than the text: no penalty.
+    assert bleu_2("a b c", "a b x c") == pytest.approx((3 / 4 * 1 / 3) ** 0.5)
+    assert bleu_2("a b c d", "a b") == pytest.approx(np.exp(1 - 4 / 2))
+    assert bleu_2("a b", "b") == pytest.approx(np.exp(-1)) and bleu_2("a b", "b a") == 0
+    assert bleu_2("", "") == 1 and bleu_2("a", "") == 0
+    # A word that is repeated counts as often as it stands in the text.
+    assert bleu_2("the cat", "the the the") == 0

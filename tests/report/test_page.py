@@ -36,7 +36,7 @@ def words(page):
 def test_the_verdict_comes_first_in_words():
     page = audit_page(made_audit())
     shown = words(page)
-    assert shown.index("Within the limit of 10 %") < shown.index("excess leakage of 5.0 %") < 800
+    assert shown.index("Within the limit of 10 %") < shown.index("excess leakage of 5.0 %") < 1000
     assert "(95 % interval 2.0 % to 8.0 %)" in shown and "worst case" in shown.lower()
     assert "absolute leakage of 33 %" in shown and "5.0 % by a constant guess" in shown
     failed = words(audit_page(made_audit(rows=[row(released=0.9)])))
@@ -45,6 +45,44 @@ def test_the_verdict_comes_first_in_words():
     assert "No verdict No attack that counts" in refused and "proves nothing" in refused
     measured = audit_page(made_audit(fail_above=None))
     assert "Measured; no limit was set" in words(measured) and 'class="verdict measured"' in measured
+
+
+CERTIFICATE = {
+    "attacker": "knows everything else", "prior": 0.02, "candidates": 50, "total_variation": 0.9, "bits": 4.0,
+    "success": {"median": 0.114, "p95": 0.4, "worst": 0.9201}, "conditions": ["for one <b>release</b>"],
+    "where_found": {"success": 0.02, "total_variation": 0.0}, "pairs": {"worst": {"distance": 1.0}},
+}  # fmt: skip
+
+
+def test_the_certificate_comes_before_everything_and_epsilon_after():
+    page = audit_page(made_audit(certificate=CERTIFICATE, rows=[row(), informed(released=0.05)]))
+    shown = words(page)
+    certified = shown.index("An attacker who knows everything but the term, with 50 equally likely terms")
+    assert certified < shown.index("Within the limit") < shown.index("Limits") < shown.index("its epsilon")
+    assert "at most 2.0 %, which is guessing, where the detector finds the term" in shown
+    # Bounds are rounded up: what is shown is never under what is certified.
+    assert "12 % (median pair" in shown and "93 % (worst pair)" in shown
+    # 20 of 400: the exact interval.
+    assert "who knew all but the term named 5.0 % of 400 terms (exact 95 % interval 3.1 % to 7.6 %)" in shown
+    assert "&lt;b&gt;release&lt;/b&gt;" in page and "1 conditions of what is certified" in shown
+    facts = shown[shown.index("its epsilon") : shown.index("Settings, to run it again")]
+    assert facts.index("noise ratio") < facts.index("worst case in l2") < facts.rindex("epsilon 100 per unit")
+
+
+def test_an_attacker_who_beats_the_certificate_is_pointed_out():
+    low = CERTIFICATE | {"success": {"median": 0.03, "p95": 0.04, "worst": 0.05}}
+    said = "more than what is certified for the worst pair"
+    rows = [row(), informed(released=0.9)]
+    assert said in words(audit_page(made_audit(certificate=low, rows=rows)))
+    assert said not in words(audit_page(made_audit(certificate=CERTIFICATE, rows=rows)))
+
+
+def test_where_nothing_is_certified_the_page_begins_with_that():
+    begins = "What an attacker can do Nothing is certified"
+    assert words(audit_page(made_audit())).strip().startswith(f"{begins} of this concept")
+    told_apart = CERTIFICATE | {"success": dict.fromkeys(("median", "p95", "worst"), 1.0)}
+    shown = words(audit_page(made_audit(certificate=told_apart)))
+    assert "misses it, at most 100 % already for the median pair" in shown and "nothing is certified" in shown
 
 
 def test_a_bad_worst_case_is_pointed_out_beside_a_pass():

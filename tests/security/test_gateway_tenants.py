@@ -22,7 +22,9 @@ from tests.server.running import gateway, save_fake
 from tests.server.test_limits import save_upstream_protector, slowly
 from tests.server.test_parts import Recording
 
-HUGE = ["The note of the ward says little. " * 2900] * 150
+HUGE = [
+    " ".join(f"{word:07x}" for word in range(start, start + 12_000)) for start in range(0, 1_800_000, 12_000)
+]
 """Under every limit, and minutes of work."""
 
 

@@ -52,7 +52,7 @@ def save_diseases(folder):
         "wordllama",
         (Concept.from_terms("disease", DISEASES),),
         neutral=2,
-        learned={"dim": 256},
+        learned={"dim": 256, "substitution_distances": {"median": 0.01, "p95": 0.1, "max": 0.2}},
     )
     save_protector(made, folder)
     return folder
@@ -136,6 +136,12 @@ def test_a_click_through_in_every_size_and_colour(page, running):
     assert page.locator("#read-clean .chip").count() == 5
     assert "malaria" in page.inner_text("#read-clean .hit")
     assert page.locator("#figures .card").count() == 3 and page.locator("#chart circle").count() == 14
+    said = page.inner_text("#certified")
+    assert "with 10 equally likely terms" in said and "at most 10\u00a0%, which is guessing" in said
+    assert page.locator("#certified-figures .card").count() == 2 and "psilon" not in said
+    # What an attacker can do stands above everything, epsilon below.
+    shown = page.inner_text("#open")
+    assert shown.index(said) < 100 and shown.index("epsilon") > shown.index("Ledger")
     assert "harder" in page.inner_text("#promise") and "laplace" in page.inner_text("#facts")
     page.locator("#release button").click()
     page.get_by_text("Released: 256 numbers").wait_for()
@@ -180,7 +186,7 @@ def test_looking_costs_nothing_and_releasing_does(page, running):
 def test_by_keyboard_alone(page, running):
     opened(page, running)
     order = []
-    for _ in range(9):
+    for _ in range(10):
         page.keyboard.press("Tab")
         order.append(page.evaluate(FOCUSED))
         if order[-1] == "text":
@@ -190,7 +196,8 @@ def test_by_keyboard_alone(page, running):
             page.keyboard.press("ArrowRight")
         if order[-1] == "look":
             page.keyboard.press("Enter")
-    assert order[0] == "text" and order[4:7] == ["noise", "look", "document"] and order[7] == "BUTTON"
+    assert order[0] == "SUMMARY" and order[1] == "text" and order[5:8] == ["noise", "look", "document"]
+    assert order[8] == "BUTTON"
     assert page.evaluate("() => getComputedStyle(document.querySelector('#look')).outlineStyle") is not None
     page.wait_for_selector("#result:not([hidden])")
     assert "1.5 times" in page.inner_text("#noise-words")

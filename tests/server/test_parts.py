@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 from sfumato.accounting import Ledger, Secret
 from sfumato.embedders import Fake
 from sfumato.embedders.wordllama import WordLlama
-from sfumato.errors import BudgetError, InputError
+from sfumato.errors import BudgetError, InputError, place_of
 from sfumato.mechanisms import Laplace
 from sfumato.protector import Protector
 from sfumato.server.http.answers import written
-from sfumato.server.http.logs import JsonLines, place
+from sfumato.server.http.logs import JsonLines
 from sfumato.server.http.problems import Problem, problem_of
 from sfumato.server.http.requests import EmbeddingRequest, read_request
 from sfumato.server.settings import GatewaySettings
@@ -280,7 +280,7 @@ def test_an_unknown_error_says_nothing_and_its_place_holds_no_value():
         raise KeyError(secret)
     except KeyError as error:
         assert secret not in str(problem_of(error).body()) and problem_of(error).status == 500
-        assert secret not in place(error) and "test_parts.py" in place(error)
+        assert secret not in place_of(error) and "test_parts.py" in place_of(error)
 
 
 def test_a_foreign_librarys_log_line_is_cut_to_its_pattern():

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import asdict, replace
+from types import SimpleNamespace
 
 import pytest
 
 from sfumato.attacks.terms import training_set
+from sfumato.attacks.writers.search import Search
 from sfumato.auditing import SUITES
 from sfumato.concepts import Concept
 from sfumato.embedders import load_embedder
@@ -17,6 +19,7 @@ from sfumato.evaluation.defence import Defence
 from sfumato.mechanisms import Laplace
 from sfumato.records import DISEASES, make_records
 from sfumato.trials.reading import AttackMethod, alike, attack, calibrate, leakage, tokens
+from sfumato.trials.searched import NO_CHOICE, searched_alike
 from sfumato.trials.split import gather
 from sfumato.trials.target import DefenceTarget
 
@@ -104,3 +107,9 @@ def test_attacks_that_choose_nothing_have_nothing_to_say(split, target):
     reading = attack(method, split, target, 1, query=True, seed=0)
     found = alike(calibration, reading)
     assert found.search is None and found.chosen is None
+
+
+def test_how_a_writer_looks_for_a_text_is_no_choice():
+    """Networks that write texts have a `search` of their own kind, and nothing that was chosen."""
+    writer, other = SimpleNamespace(search=Search()), SimpleNamespace(search=Search(steps=3))
+    assert searched_alike({"control": [writer], "released": [other]}) == NO_CHOICE

@@ -13,12 +13,12 @@ LAYERS, HEADS, WIDTH = 6, 12, 384
 
 
 class Encoder:
-    def __init__(self, file: Path, device: str) -> None:
+    def __init__(self, folder: Path, device: str) -> None:
         kind = torch.float16 if device == "cuda" else torch.float32
-        loaded = load_file(file)
         self.w = {
             name.removeprefix("bert."): t.to(device, kind)
-            for name, t in loaded.items()
+            for file in sorted(folder.glob("minilm*.safetensors"))
+            for name, t in load_file(file).items()
             if t.is_floating_point()
         }
         self.device = device

@@ -2,7 +2,7 @@
 
     python weights/recipe/train.py --data FOLDER --out FOLDER [--base 540] [--joint 480]
 
-FOLDER holds corpus.npz (prepare.py) and minilm.safetensors (the encoder's weights).
+FOLDER holds what prepare.py writes: corpus-*.npz, test.npz and the encoder's weights.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from sfumato.attacks.writers.generate import Specials, write
 from sfumato.attacks.writers.layers import rounded, set_rounding
 from sfumato.attacks.writers.network import Network, Sizes
 from sfumato.attacks.writers.quantise import pack
-from sfumato.attacks.writers.training import Batch, Trainer
+from sfumato.attacks.writers.training import TextBatch, Trainer
 
 SPECIALS = Specials(pad=0, begin=101, end=102)
 WHOLE, PARTS = (0.45, 0.2, 0.22, 0.13), (0.0, 0.3, 0.5, 0.2)
@@ -43,8 +43,8 @@ class Run:
         torch.set_float32_matmul_precision("high")
         torch._dynamo.config.recompile_limit = 32
         self.began = clock()
-        self.corpus = Corpus(options.data / "corpus.npz", self.device, options.seed)
-        self.encode = Encoder(options.data / "minilm.safetensors", self.device)
+        self.corpus = Corpus(options.data, self.device, options.seed, tuple(options.shares))
+        self.encode = Encoder(options.data, self.device)
         self.network = Network(TINY if options.tiny else FULL).to(self.device)
         words = self.encode.w["embeddings.word_embeddings.weight"].float()
         with torch.no_grad():
@@ -66,9 +66,9 @@ class Run:
         self.log_file.write(line + "\n")
         self.log_file.flush()
 
-    def _held_out(self) -> Batch:
+    def _held_out(self) -> TextBatch:
         text = torch.from_numpy(self.corpus.test[:2000].astype("int64")).to(self.device)
-        return Batch(self.encode(text), text, torch.zeros(len(text), device=self.device))
+        return TextBatch(self.encode(text), text, torch.zeros(len(text), device=self.device))
 
     def noised(self, vectors: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Some of the vectors with isotropic noise of a random ratio, and the ratios."""
@@ -87,7 +87,7 @@ class Run:
             vectors, ratio = self.noised(self.encode(text))
             for number in torch.randperm(pool // size).tolist():
                 rows = slice(number * size, (number + 1) * size)
-                yield Batch(vectors[rows], text[rows, : int(lengths[rows].max())], ratio[rows])
+                yield TextBatch(vectors[rows], text[rows, : int(lengths[rows].max())], ratio[rows])
 
     @torch.no_grad()
     def refresh_writer(self) -> None:
@@ -114,7 +114,7 @@ class Run:
         """Batches with hypotheses the network has just written, many of them corrected once or twice."""
         while True:
             honest = self.corpus.texts(self.corpus.honest, pool // 2, (1.0, 0.0, 0.0, 0.0))
-            everything = torch.cat([self.corpus.base, self.corpus.honest])
+            everything = self.corpus.base + self.corpus.honest
             text = torch.cat([honest, self.corpus.texts(everything, pool - pool // 2, PARTS)])
             text = text[torch.randperm(pool, device=self.device)]
             vectors, ratio = self.noised(self.encode(text))
@@ -131,10 +131,11 @@ class Run:
                 torch.cuda.synchronize()
             began = clock()
             self.refresh_writer()
-            tokens = self.hypotheses(seen, ratio)
+            near = int(self.options.near * pool)
+            tokens = torch.cat([self.corpus.garbled(text[:near]), self.hypotheses(seen[near:], ratio[near:])])
             guess = self.encode(tokens)
             for share in (0.5, 0.25):
-                rows = (torch.rand(pool, device=self.device) < share).nonzero()[:, 0]
+                rows = near + (torch.rand(pool - near, device=self.device) < share).nonzero()[:, 0]
                 tokens[rows] = self.hypotheses(vectors[rows], ratio[rows], tokens[rows], guess[rows])
                 guess[rows] = self.encode(tokens[rows])
             self.writing += clock() - began
@@ -143,7 +144,7 @@ class Run:
             widths = (tokens != 0).sum(1)
             for number in torch.randperm(pool // size).tolist():
                 rows = order[number * size : (number + 1) * size]
-                yield Batch(
+                yield TextBatch(
                     vectors[rows], text[rows, : int(lengths[rows].max())], ratio[rows],
                     guess[rows], tokens[rows, : int(widths[rows].max())],
                 )  # fmt: skip
@@ -210,8 +211,12 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=2048)
     parser.add_argument("--pool", type=int, default=65536)
     parser.add_argument("--rate", type=float, default=3e-3)
+    parser.add_argument("--near", type=float, default=0.0, help="share of hypotheses made of the text itself")
     parser.add_argument("--every", type=float, default=20)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument(
+        "--shares", type=float, nargs=3, default=(0.4, 0.4, 0.2), help="of each group of sentences"
+    )
     parser.add_argument("--tiny", action="store_true", help="a small network, to try the recipe out")
     run = Run(parser.parse_args())
     run.base(run.options.base)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.cli.output import JsonOption, console, progress, results_folder, write_json
+from sfumato.cli.output import JsonOption, console, results_folder, write_json
+from sfumato.cli.progress import progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -83,7 +84,16 @@ def _results(
         for study, done in ended:
             found[study.name] = read_result(done.path)
             console().print(f"{study.name}: {len(done.ran)} parts run, {len(done.kept)} kept. {done.path}")
+    if setting.quick and len(studies) == 1:
+        _show(found[studies[0].name])
     return found
+
+
+def _show(result: dict[str, Any]) -> None:
+    """A quick run of one study is to be looked at: print what its page would hold."""
+    from sfumato_research.studies.page import whole
+
+    console().print(whole(result["parts"], "."), markup=False, highlight=False, soft_wrap=True)
 
 
 def _fill(page: Path, output: Path) -> None:
@@ -105,7 +115,10 @@ def command(
         Path, typer.Option("--output", "-o", help="Folder for NAME.json and drawings.", file_okay=False)
     ] = Path("study-results"),
     part: Annotated[list[str] | None, typer.Option(help="Only this part; may be given again.")] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer texts and settings, one seed.")] = False,
+    quick: Annotated[
+        bool,
+        typer.Option("--quick", help="Fewer texts and settings, one seed; prints the tables of one study."),
+    ] = False,
     again: Annotated[bool, typer.Option("--again", help="Run parts anew that are there already.")] = False,
     seed: Annotated[int, typer.Option(min=0, help="Seed of everything that is drawn.")] = 0,
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",

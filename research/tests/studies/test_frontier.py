@@ -25,6 +25,8 @@ from sfumato_research.frontier.nested import (
     nested,
     share,
 )
+from sfumato_research.neutral import measure as neutral
+from sfumato_research.neutral.study import STUDY as NEUTRAL
 from sfumato_research.studies import Setting, load_study
 
 SYLLABLES = [one + two for one in "bdfgklmnprstvz" for two in "aeiou"]
@@ -201,6 +203,27 @@ def test_every_part_runs_on_made_up_texts(setting, monkeypatch):
     assert again == outcome, "a second run takes what was kept"
     assert parts["wider"].run(setting).tables[0].rows
     assert parts["text"].run(setting).tables[0].rows
+
+
+def test_ways_of_making_texts_neutral_are_compared(setting, monkeypatch):
+    monkeypatch.setattr(neutral, "encoder", lambda setting, model: Fake(dim=48))
+    part = next(part for part in NEUTRAL.parts if part.name == "place-wordllama")
+    outcome = part.run(setting)
+    rows = {row[0]: row for row in outcome.tables[0].rows}
+    assert list(rows) == [neutral.CLEAN, *neutral.WAYS]
+    for way in neutral.WAYS:
+        assert rows[neutral.CLEAN][1].value > rows[way][1].value + 0.3, "the term is gone"
+    assert rows[neutral.CLEAN][3].value == rows[neutral.CLEAN][4].value == 1
+    # Counting words, a soft token is the copies' mean.
+    assert rows[neutral.SOFT][5] == pytest.approx(rows[neutral.COPIES][5], abs=0.02)
+    assert rows[neutral.ONE][2].value > rows[neutral.REMOVAL][2].value, (
+        "a fixed word shows that it stands there"
+    )
+    assert [finding.table for finding in outcome.findings] == [
+        f"place, WordLlama: {way}" for way in neutral.WAYS[1:]
+    ]
+    again = part.run(replace(setting, on_step=lambda step: pytest.fail(step)))
+    assert again == outcome, "a second run takes what was kept"
 
 
 def _lists_only(looking):

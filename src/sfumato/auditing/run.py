@@ -42,6 +42,8 @@ def audit(
     embedder: Embedder | str | None = None,
     spans: RowSpans | None = None,
     truth_spans: str | None = None,
+    labels: Sequence[object] | None = None,
+    tags: Sequence[Sequence[str]] | None = None,
     gold: Sequence[Gold] = (),
     showable: Sequence[bool] | None = None,
     groups: Sequence[Hashable] | None = None,
@@ -61,6 +63,9 @@ def audit(
         spans: labelled spans of each text, for a concept defined by a label.
         truth_spans: in place of a concept, the label (or several between commas) that decides what is
             sensitive; the protector finds by its own means, misses included.
+        labels: a label of each text, or None, such as its topic or its author's sex: what the attack
+            `attributes` of the full suite is after.
+        tags: of each text, tags of its row that the store shows and rows share: what `structure` reads.
         gold: searches or scored pairs to measure utility by; clean neighbours, if left out.
         showable: which texts may stand in the result beside what was read of them; none, if left out.
         groups: for each text what it belongs to, such as a person or a note, or None: no group is learned
@@ -72,12 +77,12 @@ def audit(
     for name in chosen.plan().attacks:
         ATTACKS.entry(name)  # a name that is not in the table is refused before any work is done
     names, lacking = installed_baselines(chosen.plan().baselines) if chosen.baselines else ([], [])
-    steps = Steps(on_step, 6 + len(chosen.plan().attacks) + len(names))
+    steps = Steps(on_step, 3 + len(chosen.plan().attacks) + len(names))
     steps.begin("embedding")
     given = subject(
         texts, concept, protector=protector, released=released, clean=clean, embedder=embedder,
         spans=spans, truth_spans=truth_spans, showable=showable, gold=gold, groups=groups,
-        on_batch=steps.embedded,
+        labels=labels, tags=tags, on_batch=steps.embedded,
     )  # fmt: skip
     steps.total = 1 + (steps.total - 1) * len(given.concepts)
     # The products of an attack are small: threads that meet after each one cost more than they give.
@@ -104,8 +109,9 @@ def _run(given: Subject, concept: Concept, chosen: AuditSettings, names: list[st
     split = given.split(concept, plan, chosen.seed)
     target = given.target(concept, split, plan, chosen.seed)
     experiment = Experiment(
-        split, target, given.protector, plan, steps, seed=chosen.seed, worst_case=chosen.worst_case
-    )
+        split, target, given.protector, plan, steps, seed=chosen.seed, worst_case=chosen.worst_case,
+        beside=given.beside(split),
+    )  # fmt: skip
     measures = _measures(split, given.gold, plan, chosen.seed)
     wrong = _misfit(given, split, chosen.seed)
     baselines: list[BaselineRow] = []
@@ -131,6 +137,8 @@ def _run(given: Subject, concept: Concept, chosen: AuditSettings, names: list[st
         attacks=tuple(experiment.rows),
         worst_case=experiment.worst,
         oracle=experiment.oracle,
+        certificate=_certificate(given, concept, experiment, verdict),
+        membership=experiment.membership,
         presence=experiment.presence,
         left_out=tuple(experiment.left_out),
         uses=tuple(measure_use(each, split, target) for each in measures),
@@ -143,6 +151,26 @@ def _run(given: Subject, concept: Concept, chosen: AuditSettings, names: list[st
         notes=split.notes,
         settings=settings_of(chosen, given, split, target),
     )
+
+
+def _certificate(
+    given: Subject, concept: Concept, experiment: Experiment, verdict: Verdict
+) -> dict[str, Any] | None:
+    """What is certified of the release, with as many candidates as the informed attacker chooses from.
+
+    Nothing is of a concept that the protector was not learned for; labels stand for what it should find, and
+    say how often it does not.
+    """
+    labelled = concept.source == "spans"
+    if given.protector is None or not (labelled or concept in given.protector.concepts):
+        return None
+    from sfumato.certifying import CANDIDATES, certificate_or_none, miss_rate_of
+
+    worst, row, missed = experiment.worst, verdict.trained(experiment.rows), None
+    if labelled and row is not None and row.finding is not None and row.finding.missed is not None:
+        missed = miss_rate_of(row.finding.every.count, row.finding.missed.count)
+    candidates = CANDIDATES if worst is None or not worst.floor else round(1 / worst.floor)
+    return certificate_or_none(given.protector, candidates, missed)
 
 
 def _misfit(given: Subject, split: Split, seed: int) -> str:

@@ -21,6 +21,7 @@ from sfumato.evaluation.defence import Defence
 from sfumato.preparing import RowSpans
 from sfumato.protector import Protector
 from sfumato.trials.control import MARGIN
+from sfumato.trials.places import Beside
 from sfumato.trials.split import Split, gather, remembered
 from sfumato.trials.suite import Suite
 from sfumato.trials.target import DefenceTarget, FixedTarget, Target
@@ -48,6 +49,16 @@ class Subject:
     gold: tuple[Gold, ...]
     groups: NDArray[np.int64] | None = None
     """`[n]` group of each text: those given, and pairs of gold; None where nothing is known."""
+    labels: tuple[object, ...] | None = None
+    tags: tuple[tuple[str, ...], ...] | None = None
+
+    def beside(self, split: Split) -> Beside:
+        """What is known of the pool's rows beside their texts and vectors."""
+        from sfumato.concepts.texts.labels import labels_of
+
+        own = {} if self.labels is None else labels_of(self.texts, self.labels)
+        tags = None if self.tags is None else [self.tags[row] for row in split.source]
+        return Beside(own, tags, self.groups is not None)
 
     def split(self, concept: Concept, suite: Suite, seed: int) -> Split:
         """Choose, cut and embed."""
@@ -66,7 +77,7 @@ class Subject:
     def target(self, audited: Concept, split: Split, suite: Suite, seed: int) -> Target:
         """What the attacks are run on."""
         if self.released is not None:
-            return FixedTarget(self.released[split.source], split.texts)
+            return FixedTarget(self.released[split.source], split.texts, split.clean)
         assert self.protector is not None
         own = [
             split.concept if concept is audited else remembered(concept, split.texts, split.spans)
@@ -109,12 +120,17 @@ def subject(
     gold: Sequence[Gold],
     groups: Sequence[Hashable] | None,
     on_batch: OnBatch | None,
+    labels: Sequence[object] | None = None,
+    tags: Sequence[Sequence[str]] | None = None,
 ) -> Subject:
     """Check what was handed over, and load the encoder."""
     rows = checked_texts(texts)
     if (protector is None) == (released is None):
         raise InputError("An audit takes either a protector or vectors that somebody released.")
-    for name, given in (("spans", spans), ("showable", showable), ("groups", groups)):
+    per_text: dict[str, Any] = {
+        "spans": spans, "showable": showable, "groups": groups, "labels": labels, "tags": tags
+    }  # fmt: skip
+    for name, given in per_text.items():
         if given is not None and len(given) != len(rows):
             raise InputError(f"`{name}` must have one entry a text. Found {len(given)} for {len(rows)}.")
     encoder = _encoder(protector, embedder, clean)
@@ -137,6 +153,8 @@ def subject(
         showable=[False] * len(rows) if showable is None else [bool(each) for each in showable],
         gold=tuple(gold),
         groups=_groups(rows, groups, gold),
+        labels=None if labels is None else tuple(labels),
+        tags=None if tags is None else tuple(tuple(map(str, each)) for each in tags),
     )
 
 
@@ -219,13 +237,16 @@ def settings_of(settings: AuditSettings, given: Subject, split: Split, target: T
     return settings.to_dict() | {
         "target": "protector" if given.protector is not None else "embeddings",
         "parameters": None if given.protector is None else given.protector.mechanism.parameters(),
-        "neutral": None if given.protector is None else given.protector.neutral,
+        "protector": None if given.protector is None else given.protector.settings_digest(),
+        "neutral": None if given.protector is None else given.protector.neutral_copies,
+        "neutral_by": None if given.protector is None else given.protector.neutral_by,
         "concept": {
             "name": concept.name,
             "source": concept.source,
             "found_by": concept.found_by,
             "terms": len(concept.terms),
         },
+        "truth_labels": list(concept.labels),
         "embedder": None if split.embedder is None else split.embedder.model_id,
         "dim": int(split.clean.shape[1]),
         "texts": len(given.texts),

@@ -75,7 +75,7 @@ def decide(rows: Sequence[AttackRow], limits: Limits, *, missing: str = "", aske
 
 
 def _decide(rows: Sequence[AttackRow], limits: Limits, missing: str) -> Verdict:
-    able = [row for row in rows if row.works and row.figure is not None and row.reads != "row"]
+    able = [row for row in rows if row.works and row.figure is not None and row.reads in ("terms", "text")]
     basis = [row for row in able if row.counts and not row.only_fails]
     more = [row for row in able if row not in basis and not row.at_chance and (row.counts or not basis)]
     if not basis:

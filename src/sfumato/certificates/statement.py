@@ -1,13 +1,15 @@
-"""A certificate: what an attacker who lacks one term can do with a release, over the terms learned from."""
+"""A certificate: the most that an attacker can do with what he is shown, in his terms."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+from sfumato.certificates.detection import MissRate
+from sfumato.certificates.measuring import InformedTrials
 from sfumato.certificates.success import candidate_success, leaked_bits
-from sfumato.certificates.tradeoff import TOLD_APART, trade_off
+from sfumato.certificates.tradeoff import TOLD_APART, TradeOff, trade_off
 from sfumato.errors import ParameterError
 from sfumato.mechanisms.base import Mechanism
 from sfumato.numbers import whole_number
@@ -21,53 +23,84 @@ PAIRS = {"median": "median", "p95": "p95", "worst": "max"}
 class PairFigures:
     """What he can do where no candidate is further from one of them than this."""
 
-    distance: float
+    distance: float | None
+    """None where what he is shown does not depend on one."""
     total_variation: float
     success: float
     bits: float
 
+    def to_dict(self) -> dict[str, float | None]:
+        """Ready for JSON."""
+        return {
+            "distance": self.distance,
+            "total_variation": self.total_variation,
+            "success": self.success,
+            "bits": self.bits,
+        }
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Certificate:
-    """The most that one release gives away about which of some equally likely terms was in the text."""
+    """The most that is given away about which of some equally likely terms was in a text."""
 
     candidates: int
     pairs: Mapping[str, PairFigures]
+    """By the names in `PAIRS`."""
     conditions: tuple[str, ...] = ()
+    """What has to hold for it."""
+    attacker: str = ATTACKER
+    sees: str = "one released vector"
+    """What the attacker is shown."""
+    found: bool = False
+    """Whether a term that the detector finds never enters the vector; the pairs are then of missed ones."""
+    detector: MissRate | None = None
+    """How often a term is missed, where a labelled sample was given."""
+    measured: InformedTrials | None = None
+    """What the informed attacker got, where he was asked."""
+    curves: Mapping[str, TradeOff] = field(default_factory=dict)
+    """Of the noise between two terms of each pair; empty where there is none."""
+    epsilon: str = ""
+    """The nominal promise, to be shown last."""
+
+    @property
+    def prior(self) -> float:
+        """His chance without a release."""
+        return 1 / self.candidates
+
+    def over_all_texts(self) -> dict[str, float] | None:
+        """His success over found and missed texts together; None where nobody knows how many are missed.
+
+        A text whose term is found looks the same whatever the term, so that only candidates which would be
+        missed can gain: with p_0 the law of the neutral text and p_j that of a missed one, the success among
+        k is the integral of max(p_0, max p_j) over k, at most 1/k + (share missed) x (total variation).
+        """
+        if self.detector is None or not self.found:
+            return None
+        missed = self.detector.upper
+        return {
+            name: min(each.success, self.prior + missed * each.total_variation)
+            for name, each in self.pairs.items()
+        }
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON: total variation and bits are those of the worst pair, `pairs` holds all."""
         worst = self.pairs["worst"]
         return {
-            "attacker": ATTACKER,
-            "prior": 1 / self.candidates,
+            "attacker": self.attacker,
+            "sees": self.sees,
+            "prior": self.prior,
             "candidates": self.candidates,
             "success": {name: figures.success for name, figures in self.pairs.items()},
             "total_variation": worst.total_variation,
             "bits": worst.bits,
-            "pairs": {
-                name: {
-                    "distance": each.distance,
-                    "total_variation": each.total_variation,
-                    "success": each.success,
-                    "bits": each.bits,
-                }
-                for name, each in self.pairs.items()
-            },
+            "pairs": {name: each.to_dict() for name, each in self.pairs.items()},
+            "where_found": {"success": self.prior, "total_variation": 0.0} if self.found else None,
+            "detector": None if self.detector is None else self.detector.to_dict(),
+            "over_all_texts": self.over_all_texts(),
+            "measured": None if self.measured is None else self.measured.to_dict(),
             "conditions": list(self.conditions),
+            "epsilon": self.epsilon or None,
         }
-
-    def paragraph(self) -> str:
-        """The same in two sentences."""
-        median, p95, worst = (self.pairs[name] for name in PAIRS)
-        return (
-            f"An attacker who {ATTACKER}, names the right one of {self.candidates} equally likely terms in "
-            f"at most {median.success:.1%} of releases where these lie no further apart than the median pair "
-            f"of terms learned from, {p95.success:.1%} where no further than the 95th percentile, and "
-            f"{worst.success:.1%} where no further than the worst pair found; guessing, "
-            f"{1 / self.candidates:.1%}. Between two terms his advantage over a coin is at most "
-            f"{median.total_variation:.3f}, {p95.total_variation:.3f} and {worst.total_variation:.3f}."
-        )
 
 
 def certify(
@@ -92,14 +125,14 @@ def certify(
     whole_number(candidates, "candidates", 2, 10**9)
     if not isinstance(distances, Mapping) or not set(PAIRS.values()) <= set(distances):
         raise ParameterError("`distances` must hold median, p95 and max. Found other keys. Learn again.")
-    made = {}
+    made, curves = {}, {}
     for name, key in PAIRS.items():
         exact = trade_off(mechanism, distances[key], dim)
-        curve = TOLD_APART if noiseless else exact
+        curve = curves[name] = TOLD_APART if noiseless else exact
         made[name] = PairFigures(
             float(distances[key]),
             curve.worst_total_variation,
             candidate_success(curve, candidates),
             leaked_bits(curve, candidates),
         )
-    return Certificate(candidates, made, conditions)
+    return Certificate(candidates=candidates, pairs=made, conditions=conditions, curves=curves)

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sfumato.accounting.curves import reach
 from sfumato.mechanisms.base import Mechanism
 from sfumato.mechanisms.losses import LossLaw
 from sfumato.numbers import finite_number
@@ -25,7 +26,6 @@ POINTS = 1025
 """Thresholds on a curve; an odd number, so that 0 is one of them."""
 
 LARGEST_DISTANCE = 1e6
-_TAIL = 1e-12
 _STEEPEST = 700.0
 
 
@@ -133,22 +133,6 @@ def symmetric_grid(end: float, points: int) -> Floats:
     """An odd number of thresholds around an exact 0, inside the largest loss."""
     half = np.linspace(0.0, end * (1 - 1e-12), points // 2 + 1)
     return np.concatenate([-half[:0:-1], half])
-
-
-def reach(law: LossLaw) -> float:
-    """A loss that is exceeded with a chance of no more than about `_TAIL`, on either side."""
-    low, high = 0.0, min(law.largest, law.mu**2 / 2 + 12 * law.mu + 12)
-
-    def covered(end: float) -> bool:
-        values, _ = law.cdf(np.array([end]))
-        return bool(values[0] >= 1 - _TAIL)
-
-    while high < law.largest and not covered(high):
-        low, high = high, min(2 * high, law.largest)
-    for _ in range(12):
-        middle = (low + high) / 2
-        low, high = (low, middle) if covered(middle) else (middle, high)
-    return high
 
 
 TOLD_APART = TradeOff(np.zeros(1), np.zeros(1), np.zeros(1), math.inf)

@@ -16,9 +16,10 @@ EXAMPLE = "Example: sfumato attacks --json attacks.json"
 def rows() -> list[dict[str, Any]]:
     """One record an attack; what only its class knows is None where that cannot be imported."""
     found = []
+    usable: dict[str, Any] = {entry.name: kind for entry, kind in ATTACKS.usable()}
     for entry in ATTACKS:
         installed = ATTACKS.installed(entry.name)
-        kind: Any = ATTACKS.get(entry.name) if installed else None
+        kind = usable.get(entry.name)
         found.append(
             {
                 "name": entry.name,

@@ -5,20 +5,22 @@ from __future__ import annotations
 import shlex
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import typer
-from rich.table import Table
 
 from sfumato.attacks.base import OnStep
 from sfumato.auditing import Audit, AuditSettings, audit
+from sfumato.auditing.compare import read_audit
 from sfumato.auditing.gold import read_pairs, read_searches
 from sfumato.auditing.subject import Gold
+from sfumato.cli.audited import hand_over
 from sfumato.cli.collection import Collected, collect
 from sfumato.cli.options.audit import (
     AttackOption,
     BaselinesOption,
     CleanOption,
+    CompareOption,
     ConceptOption,
     EmbedderOption,
     EmbeddingsOption,
@@ -26,10 +28,12 @@ from sfumato.cli.options.audit import (
     FailAbsoluteAboveOption,
     GroupColumnOption,
     IdColumnOption,
+    LabelColumnOption,
     LimitOption,
     OutOption,
     ProtectorOption,
     RowsOption,
+    SarifOption,
     SearchesOption,
     SecretOption,
     SeedOption,
@@ -38,6 +42,7 @@ from sfumato.cli.options.audit import (
     SpansOption,
     StoreOption,
     SuiteOption,
+    TagsColumnOption,
     TermsOption,
     TextFieldOption,
     TruthSpansOption,
@@ -45,20 +50,24 @@ from sfumato.cli.options.audit import (
     WorstCaseOption,
 )
 from sfumato.cli.options.shared import AllowRemoteOption, named_concepts, reference
-from sfumato.cli.output import JsonOption, console, progress, write_json
+from sfumato.cli.output import JsonOption, console
+from sfumato.cli.progress import progress
 from sfumato.cli.sealed_audit import audit_sealed
+from sfumato.cli.tables import attack_table, class_table, concept_table
 from sfumato.cli.vectors import AuditTexts
 from sfumato.concepts.concept import Concept
 from sfumato.errors import InputError
-from sfumato.files import write_atomic
 from sfumato.numbers import whole_number
 from sfumato.reference import place_name
-from sfumato.report import audit_page
-from sfumato.report.words import linkage_words, matched_words, presence_words
+from sfumato.report.words import (
+    certificate_words,
+    informed_words,
+    linkage_words,
+    matched_words,
+    presence_words,
+)
 from sfumato.stores.address import parse_address
-from sfumato.trials.finding import FoundAndMissed
-from sfumato.trials.removal import RemovalRow
-from sfumato.trials.rows import AttackRow, percent
+from sfumato.trials.rows import percent
 
 NAME = "audit"
 EXAMPLE = (
@@ -68,8 +77,6 @@ EXAMPLE = (
     "sfumato audit labelled.jsonl --protector people --truth-spans PER --json audit.json"
 )
 LIMIT = 20_000
-FIGURES = ("clean", "removed", "guess", "released", "excess", "absolute")
-"""Columns of every table of attacks: a guess is the best constant one."""
 
 
 def _concepts(
@@ -82,11 +89,13 @@ def _concepts(
 def show(found: Audit) -> None:
     """Print the verdict and the figures behind it; never a text."""
     screen = console()
-    screen.print(found.truth.words(found.finding), highlight=False, markup=False)
+    truth = found.truth.words(found.finding)
+    for words in filter(None, (certificate_words(found), truth, informed_words(found))):
+        screen.print(words, highlight=False, markup=False)
     if found.attacks:
-        screen.print(_attacks(found))
+        screen.print(attack_table(found))
     if found.finding is not None and found.finding.found is not None:
-        screen.print(_classes(found.finding, found.removal))
+        screen.print(class_table(found.finding, found.removal))
     for name, reason in found.left_out:
         screen.print(f"left out: {name}: {reason}", highlight=False, markup=False)
     for line in _summary(found):
@@ -94,10 +103,17 @@ def show(found: Audit) -> None:
     if words := matched_words(found):
         screen.print(words)
     if len(found.concepts) > 1:
-        screen.print(_concept_table(found))
+        screen.print(concept_table(found))
     screen.print(f"\n{found.outcome.upper()}  {found.verdict.reason}", highlight=False)
     for words in found.cautions:
         screen.print(f"Note: {words}", highlight=False)
+    promise = found.guarantee
+    screen.print(f"Epsilon {_epsilon(promise)} ({promise['metric']}, {promise['proof']})", highlight=False)
+
+
+def _epsilon(promise: dict[str, Any]) -> str:
+    value = promise["epsilon"]
+    return "infinite" if value == "inf" else f"{value:.4g}"
 
 
 def _summary(found: Audit) -> list[str]:
@@ -111,63 +127,12 @@ def _summary(found: Audit) -> list[str]:
                 lines.append(f"{utility.metric}{where}: {figures}")
     if found.presence is not None:
         lines.append(f"presence: {': '.join(presence_words(found.presence))}")
+    if found.membership is not None:
+        auc = found.membership.released.auc
+        lines.append(f"membership: AUC {auc.value:.3f} ({auc.low:.3f} to {auc.high:.3f}), a guess has 0.500")
     if found.linkage is not None:
         lines.append(f"linkage: {percent(found.linkage.released)} of {linkage_words(found.linkage)}")
     return lines
-
-
-def _table(*columns: str) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for number, column in enumerate(columns):
-        table.add_column(column, justify="right" if number else "left")
-    return table
-
-
-def _figures(row: AttackRow) -> list[str]:
-    """What one attack got, each figure as it is shown."""
-    removed = percent(row.floor) if row.floor is not None and row.floor_is == "removed" else "-"
-    return [
-        percent(row.control),
-        "not measured" if row.floor is None else removed,
-        percent(row.prior),
-        percent(row.released),
-        "not measured" if row.floor is None else "undefined" if row.excess is None else percent(row.excess),
-        "undefined" if row.absolute is None else percent(row.absolute),
-    ]
-
-
-def _attacks(found: Audit) -> Table:
-    table = _table("attack", *FIGURES, "counts")
-    for row in found.attacks:
-        table.add_row(row.name, *_figures(row), ("yes" if row.counts else "") if row.works else "fails")
-    return table
-
-
-def _classes(finding: FoundAndMissed, removal: RemovalRow | None) -> Table:
-    table = _table("texts", "count", "released", "excess", "absolute")
-    named = (
-        ("all", finding.every),
-        ("found: the protector finds every term", finding.found),
-        ("missed: it misses one", finding.missed),
-    )
-    for name, each in named:
-        if each is not None:
-            figures = (each.released, each.excess, each.absolute)
-            table.add_row(name, str(each.count), *("-" if one is None else percent(one) for one in figures))
-    if removal is not None:
-        figures = (removal.released, removal.excess, removal.absolute)
-        count = str(finding.every.count)
-        table.add_row("concept cut out", count, *("-" if one is None else percent(one) for one in figures))
-    return table
-
-
-def _concept_table(found: Audit) -> Table:
-    table = _table("concept", "verdict", "by", *FIGURES)
-    for each in found.concepts:
-        row = each.row
-        figures = [""] * (len(FIGURES) + 1) if row is None else [row.name, *_figures(row)]
-        table.add_row(each.name, each.outcome, *figures)
-    return table
 
 
 def teller(bar: Any) -> OnStep:
@@ -179,7 +144,7 @@ def teller(bar: Any) -> OnStep:
     return move
 
 
-_NOT_REPEATED = ("source", "allow_remote", "show_texts", "out", "json")
+_NOT_REPEATED = ("source", "allow_remote", "show_texts", "out", "json", "sarif", "compare")
 
 
 def _command(source: Path | None, options: dict[str, Any]) -> str:
@@ -203,6 +168,8 @@ def command(
     text_field: TextFieldOption = None,
     id_column: IdColumnOption = None,
     group_column: GroupColumnOption = None,
+    label_column: LabelColumnOption = None,
+    tags_column: TagsColumnOption = None,
     concept: ConceptOption = None,
     terms: TermsOption = None,
     spans: SpansOption = None,
@@ -223,6 +190,8 @@ def command(
     limit: LimitOption = LIMIT,
     seed: SeedOption = 0,
     show_texts: ShowTextsOption = False,
+    compare: CompareOption = None,
+    sarif: SarifOption = None,
     out: OutOption = None,
     json: JsonOption = None,
 ) -> None:
@@ -234,38 +203,47 @@ def command(
         fail_above=fail_above, fail_absolute_above=fail_absolute_above, worst_case=worst_case,
         baselines=baselines, attacks=tuple(attack or ()), rows=rows, seed=seed,
     )  # fmt: skip
+    earlier = None if compare is None else read_audit(compare)
     if store is not None:
-        audit_sealed(store, settings, _command(source, options), out, json)
-    most = whole_number(limit, "--limit", 1, 10**9)
-    columns = {"id_column": id_column, "group_column": group_column}
-    given = _given(store, source, text_field, most, show_texts, columns)
-    gold: list[Gold] = [read_searches(searches)] if searches else []
-    gold += [read_pairs(utility)] if utility else []
-    # An audit makes no key of its own.
+        audit_sealed(store, settings, _command(source, options), out or sarif or compare, json)
+    given = _given(options)
     made = reference(protector, secret=secret, allow_remote=allow_remote).open() if protector else None
     stored = given.released if isinstance(given, Collected) else given.vectors(embeddings, "--embeddings")
     with progress("reading", 100) as bar:
         found = audit(
             given.texts, _concepts(concept, terms, spans), protector=made, released=stored,
             clean=given.vectors(clean, "--clean"), embedder=embedder, spans=given.spans,
-            truth_spans=truth_spans, gold=gold, showable=given.showable, groups=given.groups,
-            settings=settings, on_step=teller(bar),
+            truth_spans=truth_spans, gold=_gold(searches, utility), showable=given.showable,
+            groups=given.groups, labels=given.labels, tags=given.tags, settings=settings, on_step=teller(bar),
         )  # fmt: skip
-    _hand_over(replace(found, settings=found.settings | {"command": _command(source, options)}), out, json)
+    found = replace(found, settings=found.settings | {"command": _command(source, options)})
+    show(found)
+    raise typer.Exit(hand_over(found, _place(source, store), earlier, sarif=sarif, page=out, json=json))
 
 
-def _given(
-    store: str | None,
-    source: Path | None,
-    text_field: str | None,
-    most: int,
-    everything: bool,
-    columns: dict[str, str | None],
-) -> Collected | AuditTexts:
-    """The texts of a collection or of a file, and what goes with them."""
+def _place(source: Path | None, store: str | None) -> str:
+    """What was audited, as it may be shown."""
+    return source.name if source is not None else parse_address(str(store)).label
+
+
+def _gold(searches: Path | None, utility: Path | None) -> list[Gold]:
+    """What use is measured by, the main measure first."""
+    found: list[Gold] = [] if searches is None else [read_searches(searches)]
+    return found + ([] if utility is None else [read_pairs(utility)])
+
+
+def _given(options: dict[str, Any]) -> Collected | AuditTexts:
+    """The texts of a collection or of a file, and what goes with them, by the options of the command."""
+    most = whole_number(options["limit"], "--limit", 1, 10**9)
+    store, source, everything = options["store"], options["source"], options["show_texts"]
+    columns = {name: options[name] for name in ("id_column", "group_column")}
+    beside = {name: options[name] for name in ("label_column", "tags_column")}
     if store is None:
-        return AuditTexts(cast(Path, source), most, everything, **columns)
-    return collect(store, source, text_field=text_field, limit=most, everything=everything, **columns)
+        return AuditTexts(source, most, everything, **columns, **beside)
+    if any(beside.values()):
+        raise InputError("--label-column and --tags-column are of IN. Give --embeddings, not --store.")
+    given = {"text_field": options["text_field"], "limit": most, "everything": everything}
+    return collect(store, source, **given, **columns)
 
 
 def _refuse(
@@ -282,13 +260,3 @@ def _refuse(
         raise InputError("Give the texts as IN.")
     if secret is not None and protector is None:
         raise InputError("--secret is the key of a protector. Give --protector DIR, too.")
-
-
-def _hand_over(found: Audit, out: Path | None, json: Path | None) -> None:
-    """Show an audit, write what was asked for, and leave with its exit code."""
-    show(found)
-    if out is not None:
-        write_atomic(out, audit_page(found).encode())
-        console().print(f"Report: {out}", highlight=False)
-    write_json(json, found.to_dict())
-    raise typer.Exit(found.exit_code)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfumato.cli.output import JsonOption, console, progress, write_json
+from sfumato.cli.output import JsonOption, console, write_json
+from sfumato.cli.progress import progress
 
 if TYPE_CHECKING:
     from rich.console import Console

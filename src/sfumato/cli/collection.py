@@ -33,6 +33,9 @@ class Collected:
     group_column: str | None = None
     """What each row belongs to, in the file or the collection."""
     groups: list[str | None] | None = None
+    labels: list[str | None] | None = None
+    tags: list[list[str]] | None = None
+    """A collection says neither."""
 
     @property
     def released(self) -> Any:

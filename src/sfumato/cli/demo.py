@@ -11,9 +11,11 @@ import typer
 from sfumato.attacks import ATTACKS
 from sfumato.auditing import AuditSettings, Searches, audit
 from sfumato.auditing.result import Audit
+from sfumato.certifying import attacker_words, certificate_or_none
 from sfumato.cli.audit import show, teller
 from sfumato.cli.demo_sealed import beside, make_place, seal_demo, sealed_table, told
-from sfumato.cli.output import console, make_folder, progress, write_json
+from sfumato.cli.output import console, make_folder, write_json
+from sfumato.cli.progress import progress
 from sfumato.concepts.concept import Concept
 from sfumato.embedders import load_embedder
 from sfumato.embedders.base import Embedder
@@ -78,7 +80,8 @@ def command(
     protector = _learn(other, encoder)
     save_protector(protector, out / "protector")
     screen.print(f"2. Learned from {len(other)} other records where diseases live in the vectors.")
-    screen.print(f"   {protector.guarantee.describe()}", highlight=False)
+    if (certified := certificate_or_none(protector)) is not None:
+        screen.print(f"   {attacker_words(certified)}", highlight=False, markup=False)
 
     with progress("releasing", records) as bar:
         release_file(

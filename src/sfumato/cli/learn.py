@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from sfumato.artifacts import require_free
+from sfumato.certifying import attacker_words, certificate_or_none
 from sfumato.cli.options.learn import (
     BackgroundOption,
     ConceptOption,
@@ -16,6 +17,7 @@ from sfumato.cli.options.learn import (
     HidePresenceOption,
     KindOption,
     LimitOption,
+    NeutralByOption,
     NeutralOption,
     NoiseRatioOption,
     OnlyMatchingOption,
@@ -28,7 +30,8 @@ from sfumato.cli.options.learn import (
     WideOption,
 )
 from sfumato.cli.options.shared import InputFile, named_concepts
-from sfumato.cli.output import JsonOption, console, progress, write_json
+from sfumato.cli.output import JsonOption, console, write_json
+from sfumato.cli.progress import progress
 from sfumato.concepts.base import Span
 from sfumato.errors import InputError
 from sfumato.inputs import read, read_texts
@@ -41,6 +44,13 @@ EXAMPLE = (
     "Examples: sfumato learn notes.jsonl --concept location -o places  |  "
     "sfumato learn notes.csv --terms drugs.txt --shape mask -o drugs"
 )
+
+_WAYS = {
+    "removal": "without it",
+    "placeholder": "with a neutral word in its place",
+    "soft": "with one soft token in its place, the mean of {} public terms",
+    "copies": "as the mean of {} neutral copies",
+}
 
 
 def _read_all(path: Path, limit: int) -> tuple[list[str], list[list[Span]] | None]:
@@ -64,7 +74,7 @@ def _show(protector: Protector, out: Path) -> None:
         screen.print(
             f"{name}: "
             + ", ".join(
-                f"{key.replace('_', ' ')} {value}"
+                f"{key.replace('_', ' ')} {round(value, 2) if isinstance(value, float) else value}"
                 for key, value in figures.items()
                 if not isinstance(value, dict | list)
             )
@@ -76,10 +86,6 @@ def _show(protector: Protector, out: Path) -> None:
         if protector.background is not None
         else f"noise ratio {mechanism.noise_ratio():.2f}, cosine kept about {mechanism.cosine_kept():.2f}"
     )
-    screen.print(protector.guarantee.describe())
-    screen.print(
-        f"in the worst direction of Euclidean distance: epsilon {protector.guarantee.worst_case_l2:.6g}"
-    )
     if loss := protector.learned.loss_over_substitutions:
         screen.print(
             f"privacy loss when one term is put for another: median {loss['median']:.3g}, "
@@ -87,7 +93,7 @@ def _show(protector: Protector, out: Path) -> None:
         )
     if protector.concepts and protector.neutral:
         screen.print(
-            f"texts with a concept are embedded as the mean of {protector.neutral} neutral copies, "
+            f"texts with a concept are embedded {_WAYS[protector.neutral_by].format(protector.neutral)}, "
             "so a term that is found does not enter its vector"
         )
     if (eraser := protector.eraser) is not None:
@@ -95,6 +101,13 @@ def _show(protector: Protector, out: Path) -> None:
             f"{eraser.directions} directions are taken out of every release: {eraser.presence} that show a "
             f"concept was there, {eraser.context} that foretell its term, {eraser.missed} that tell names"
         )
+    if (certified := certificate_or_none(protector)) is not None:
+        said = attacker_words(certified)
+        screen.print(said, highlight=False, markup=False)
+    screen.print(protector.guarantee.describe())
+    screen.print(
+        f"in the worst direction of Euclidean distance: epsilon {protector.guarantee.worst_case_l2:.6g}"
+    )
     screen.print(f"\nProtector: {out}", highlight=False)
 
 
@@ -112,6 +125,7 @@ def command(
     epsilon: EpsilonOption = None,
     noise_ratio: NoiseRatioOption = None,
     neutral: NeutralOption = NEUTRAL_COPIES,
+    neutral_by: NeutralByOption = "placeholder",
     only_matching: OnlyMatchingOption = False,
     hide_presence: HidePresenceOption = False,
     hide_context: HideContextOption = 0,
@@ -130,6 +144,7 @@ def command(
         epsilon=epsilon,
         noise_ratio=noise_ratio,
         neutral=neutral,
+        neutral_by=neutral_by,  # type: ignore[arg-type]
         only_matching=only_matching,
         hide_presence=hide_presence,
         hide_context=hide_context,

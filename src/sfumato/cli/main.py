@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from sfumato.errors import ParameterError, SfumatoError
+from sfumato.cli.manners import cost, heard, is_verbose
+from sfumato.errors import ParameterError, SfumatoError, place_of
 from sfumato.version import __version__
 
 if TYPE_CHECKING:
@@ -32,8 +33,10 @@ COMMANDS = (
     "attack",
     "audit",
     "explain",
+    "card",
     "rewrite",
     "serve",
+    "mcp",
     "verify",
     "bench",
     "plan",
@@ -48,14 +51,16 @@ GROUP = "sfumato.commands"
 ELSEWHERE = {"study": "pip install -e ./research, in a copy of the project's repository"}
 """Commands of packages beside this one, and how to install them."""
 _STOPPED = 130
-EPILOG = "Exit codes: 0 success, 1 a failed verdict, 2 bad input, 3 no verdict."
+EPILOG = (
+    "Exit codes: 0 success, 1 a failed verdict, 2 bad input, 3 no verdict. Every command takes --quiet "
+    "(warnings and errors alone) and --verbose (where an error arose, and what the command cost)."
+)
 
 app = typer.Typer(
     name="sfumato",
     help="Blur what is private in a text embedding, keep what is useful, and prove both.",
     epilog=EPILOG,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -84,6 +89,8 @@ def _register(arguments: list[str]) -> None:
     """Load the command that was named, or all of them for the list: each brings its own imports."""
     named = next((word for word in arguments if not word.startswith("-")), None)
     app.registered_commands.clear()  # of an earlier run in this process
+    if arguments == ["--version"]:
+        return
     for module in _modules(named):
         app.command(module.NAME, epilog=module.EXAMPLE)(module.command)
 
@@ -133,22 +140,38 @@ def run(arguments: list[str] | None = None) -> None:
     """Run the command line; bad input ends in one line on standard error and exit code 2."""
     if arguments is None:  # the program itself; a caller with arguments may listen in his own way
         warnings.showwarning = _show_warning
+    code = _code(sys.argv[1:] if arguments is None else arguments)
+    if code == _STOPPED:  # newer versions of typer make it of an interrupt themselves
+        typer.echo("sfumato: stopped.", err=True)
+    if is_verbose():
+        typer.echo(f"sfumato: {cost()}", err=True)
+    sys.exit(code)
+
+
+def _code(arguments: list[str]) -> int:
+    """Run a command, say what went wrong if something did, and return the exit code."""
     try:
-        _register(sys.argv[1:] if arguments is None else arguments)
+        arguments = heard(arguments)
+        _register(arguments)
         code = app(args=arguments, standalone_mode=False)
     except typer.Exit as stop:
         code = stop.exit_code
     except _click.ClickException as error:
-        typer.echo(f"sfumato: {error.format_message()}", err=True)
-        code = 2
+        return _refused(error, error.format_message())
     except SfumatoError as error:
-        typer.echo(f"sfumato: {error}", err=True)
-        code = 2
+        return _refused(error, str(error))
     except OSError as error:
-        typer.echo(f"sfumato: {error.strerror or error}: {error.filename or ''}".rstrip(": "), err=True)
-        code = 2
+        return _refused(error, f"{error.strerror or error}: {error.filename or ''}".rstrip(": "))
     except (KeyboardInterrupt, typer.Abort):
-        code = _STOPPED
-    if code == _STOPPED:  # newer versions of typer make it of an interrupt themselves
-        typer.echo("sfumato: stopped.", err=True)
-    sys.exit(code if isinstance(code, int) else 0)
+        return _STOPPED
+    return code if isinstance(code, int) else 0
+
+
+def _refused(error: Exception, line: str) -> int:
+    """Say in one line what is wrong, and under `--verbose` where it was found."""
+    if not line:  # the list of commands was shown instead
+        return 2
+    typer.echo(f"sfumato: {line}", err=True)
+    if is_verbose():
+        typer.echo(f"sfumato: found at {place_of(error)}", err=True)
+    return 2

@@ -29,8 +29,7 @@ def _parameters(kind: type[Mechanism]) -> list[str]:
 def rows() -> list[dict[str, Any]]:
     """One record a mechanism."""
     found = []
-    for entry in MECHANISMS:
-        kind = MECHANISMS.get(entry.name)
+    for entry, kind in MECHANISMS.usable():
         guarantee = kind.example(_SAMPLE_DIM).guarantee
         found.append(
             {
@@ -41,7 +40,7 @@ def rows() -> list[dict[str, Any]]:
                 "notes": list(guarantee.notes),
                 "parameters": _parameters(kind),
                 "paper": kind.paper,
-                "class": f"sfumato.mechanisms.{kind.__name__}",
+                "class": f"{'sfumato.mechanisms' if not entry.package else kind.__module__}.{kind.__name__}",
             }
         )
     return found

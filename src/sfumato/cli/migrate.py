@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from typing import Any
 
 from sfumato.cli.options.migrate import (
     BatchOption,
@@ -23,10 +24,20 @@ from sfumato.cli.options.migrate import (
     ToOption,
 )
 from sfumato.cli.options.sealed import StateOption
-from sfumato.cli.options.shared import AllowRemoteOption, LedgerOption, SecretOption, reference
-from sfumato.cli.output import JsonOption, console, progress, write_json
+from sfumato.cli.options.shared import (
+    AccountingOption,
+    AllowRemoteOption,
+    CeilingAdvantageOption,
+    LedgerDistanceOption,
+    LedgerOption,
+    SecretOption,
+    reference,
+)
+from sfumato.cli.output import JsonOption, console, write_json
+from sfumato.cli.progress import progress
 from sfumato.cli.sealed_migration import migrate_sealed
 from sfumato.errors import InputError
+from sfumato.protector import Protector
 from sfumato.stores.address import parse_address
 from sfumato.stores.migrate import BATCH, Migrated, migrate
 from sfumato.stores.opening import open_store
@@ -86,6 +97,9 @@ def command(
     secret: SecretOption = None,
     ledger: LedgerOption = None,
     ceiling: CeilingOption = None,
+    accounting: AccountingOption = None,
+    ceiling_advantage: CeilingAdvantageOption = None,
+    distance: LedgerDistanceOption = None,
     tenant: TenantOption = "",
     collection: CollectionOption = "",
     batch: BatchOption = BATCH,
@@ -111,20 +125,28 @@ def command(
         raise InputError("Give either --to URL for a new collection, or --in-place.")
     made = reference(
         protector, secret=secret, ledger=ledger, ceiling=ceiling, tenant=tenant, collection=collection,
-        allow_remote=allow_remote,
+        allow_remote=allow_remote, accounting=accounting, ceiling_advantage=ceiling_advantage,
+        distance=distance,
     ).open(create=True)  # fmt: skip
+    done = _migrate(
+        source, to, made, batch, texts=texts, text_field=text_field, keep_fields=keep_field or (),
+        drop_fields=drop_field or (),
+    )  # fmt: skip
+    show(done)
+    console().print(made.guarantee.describe())
+    write_json(json, {**asdict(done), "guarantee": made.guarantee.to_dict()})
+
+
+def _migrate(source: str, to: str | None, made: Protector, batch: int, **chosen: Any) -> Migrated:
+    """Release the rows of one collection into another, or in place."""
     with open_store(source, create=False) as clean, progress("protecting", None) as bar:
         known = None if to is None else parse_address(to).options.get("metric")
         target = None if to is None else open_store(to, metric=None if known else clean.metric)
         try:
-            done = migrate(
-                clean, target, made, texts=texts, text_field=text_field, keep_fields=keep_field or (),
-                drop_fields=drop_field or (), batch=batch,
+            return migrate(
+                clean, target, made, batch=batch, **chosen,
                 on_rows=lambda rows, total: bar.update(bar.task_ids[0], advance=rows, total=total),
             )  # fmt: skip
         finally:
             if target is not None:
                 target.close()
-    show(done)
-    console().print(made.guarantee.describe())
-    write_json(json, {**asdict(done), "guarantee": made.guarantee.to_dict()})

@@ -1,4 +1,4 @@
-"""What every command shares: one console, one rule for outputs, one way to write JSON and show progress."""
+"""What every command shares: one console, one rule for outputs, one way to write JSON."""
 
 from __future__ import annotations
 
@@ -11,17 +11,8 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    ProgressColumn,
-    Task,
-    TextColumn,
-    TimeRemainingColumn,
-)
-from rich.text import Text
 
+from sfumato.cli.manners import is_quiet
 from sfumato.errors import InputError
 from sfumato.files import require_place, write_atomic
 
@@ -64,7 +55,7 @@ def json_on_standard_output() -> bool:
 def console(*, aside: bool = False) -> Console:
     """Standard output, or standard error if told so or beside `--json -`; plain when it is not a terminal."""
     aside = aside or json_on_standard_output()
-    return Console(stderr=aside, soft_wrap=not Console(stderr=aside).is_terminal)
+    return Console(stderr=aside, soft_wrap=not Console(stderr=aside).is_terminal, quiet=is_quiet())
 
 
 def write_json(path: Path | None, data: Any) -> None:
@@ -96,38 +87,3 @@ def results_folder(folder: Path) -> Iterator[None]:
     finally:
         with suppress(OSError):  # it is not empty
             folder.rmdir()
-
-
-class _Rate(ProgressColumn):
-    """How many are done a second."""
-
-    def __init__(self, unit: str) -> None:
-        super().__init__()
-        self._unit = unit
-
-    def render(self, task: Task) -> Text:
-        """Show the speed as far as it is known."""
-        speed = task.finished_speed or task.speed
-        return Text(f"{speed:,.0f} {self._unit}/s" if speed else "")
-
-
-@contextmanager
-def progress(label: str, total: int | None, *, rate: str | None = None) -> Iterator[Progress]:
-    """Show a progress bar on standard error while the block runs; show nothing when it is not a terminal.
-
-    With `rate`, the name of what is counted, it also says how many are done a second.
-    """
-    stderr = Console(stderr=True)
-    extra = [] if rate is None else [_Rate(rate)]
-    with Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        *extra,
-        TimeRemainingColumn(),
-        console=stderr,
-        transient=True,
-        disable=not stderr.is_terminal,
-    ) as bar:
-        bar.add_task(label, total=total)
-        yield bar

@@ -29,8 +29,18 @@ from sfumato.cli.options.protect import (
     TenantOption,
     WorkersOption,
 )
-from sfumato.cli.options.shared import AllowRemoteOption, LedgerOption, SecretOption, plain_kind, reference
-from sfumato.cli.output import JsonOption, console, progress, results_folder, write_json
+from sfumato.cli.options.shared import (
+    AccountingOption,
+    AllowRemoteOption,
+    CeilingAdvantageOption,
+    LedgerDistanceOption,
+    LedgerOption,
+    SecretOption,
+    plain_kind,
+    reference,
+)
+from sfumato.cli.output import JsonOption, console, results_folder, write_json
+from sfumato.cli.progress import progress
 from sfumato.embedders import load_embedder
 from sfumato.errors import InputError
 from sfumato.evaluation.calibrate import Calibrated, calibrate, scaled
@@ -125,7 +135,9 @@ def _run_folder(
     alone = made.without_accounting()
     with progress("protecting", row_count(folder(source)), rate="rows") as bar:
         told = partial(bar.advance, bar.task_ids[0])
-        return release_folder(source, out, alone, **places, ceiling=place.ceiling, on_rows=told, **options)
+        names = ("ceiling", "counting", "ceiling_advantage", "distance")
+        counted: Any = {name: getattr(place, name) for name in names}
+        return release_folder(source, out, alone, **places, **counted, on_rows=told, **options)
 
 
 def _only_for(name: str, values: dict[str, object]) -> None:
@@ -149,6 +161,9 @@ def command(
     secret: SecretOption = None,
     ledger: LedgerOption = None,
     ceiling: CeilingOption = None,
+    accounting: AccountingOption = None,
+    ceiling_advantage: CeilingAdvantageOption = None,
+    distance: LedgerDistanceOption = None,
     tenant: TenantOption = "",
     collection: CollectionOption = "",
     batch: BatchOption = BATCH_ROWS,
@@ -168,8 +183,9 @@ def command(
             "--engine": None if engine == "processes" else engine,
         })  # fmt: skip
     place = reference(
-        protector, secret=secret, ledger=ledger, ceiling=ceiling, tenant=tenant, collection=collection
-    )
+        protector, secret=secret, ledger=ledger, ceiling=ceiling, tenant=tenant, collection=collection,
+        accounting=accounting, ceiling_advantage=ceiling_advantage, distance=distance,
+    )  # fmt: skip
     first = source if whole else str(files[0][0])
     made, found = _choose(first, protector, mechanism, embedder, epsilon, noise_ratio, keep, allow_remote)
     made = replace(made, only_matching=only_matching or made.only_matching)

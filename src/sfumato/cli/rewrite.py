@@ -43,9 +43,9 @@ from sfumato.cli.output import (
     JsonOption,
     console,
     json_on_standard_output,
-    progress,
     write_json,
 )
+from sfumato.cli.progress import progress
 from sfumato.cli.rewritten import Totals, report, results
 from sfumato.concepts.base import Detector
 from sfumato.concepts.concept import Concept

@@ -29,7 +29,8 @@ from sfumato.cli.options.sealed import (
     state_folder,
 )
 from sfumato.cli.options.shared import InputFile
-from sfumato.cli.output import JsonOption, console, progress, write_json
+from sfumato.cli.output import JsonOption, console, write_json
+from sfumato.cli.progress import progress
 from sfumato.errors import InputError
 from sfumato.files import require_place
 from sfumato.inputs import RowBatch, count, read

@@ -7,7 +7,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 from sfumato.cli.options.sealed import state_folder
-from sfumato.cli.output import console, progress, write_json
+from sfumato.cli.output import console, write_json
+from sfumato.cli.progress import progress
 from sfumato.cli.seal import key_for, make_room
 from sfumato.sealing.client.database import is_begun
 from sfumato.sealing.migrating import SealedMigration, seal_collection

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from dataclasses import fields
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -39,7 +40,14 @@ from sfumato.cli.options.serve import (
     UpstreamOption,
     WorkersOption,
 )
-from sfumato.cli.options.shared import AllowRemoteOption, reference
+from sfumato.cli.options.shared import (
+    AccountingOption,
+    AllowRemoteOption,
+    CeilingAdvantageOption,
+    LedgerDistanceOption,
+    counts_curves,
+    reference,
+)
 from sfumato.cli.output import console
 from sfumato.errors import InputError, MissingPackageError
 
@@ -71,6 +79,9 @@ def command(
     new_ledger: NewLedgerOption = None,
     ceiling: CeilingOption = None,
     counting: CountingOption = "auto",
+    accounting: AccountingOption = None,
+    ceiling_advantage: CeilingAdvantageOption = None,
+    distance: LedgerDistanceOption = None,
     tls_cert: TlsCertOption = None,
     tls_key: TlsKeyOption = None,
     workers: WorkersOption = 1,
@@ -86,9 +97,10 @@ def command(
     page: PageOption = True,
 ) -> None:
     """Serve protected embeddings at /v1/embeddings, and sealed collections at /v1/collections."""
+    given = dict(locals())
     _require_packages()
     if new_key is not None:
-        _make_key(new_key, keys, protector, ceiling, allow_remote)
+        _make_key(new_key, keys, protector, ceiling, ceiling_advantage, allow_remote)
         return
     if revoke is not None:
         _revoke(revoke, keys)
@@ -98,20 +110,24 @@ def command(
         return
     if protector is None and collections is None:
         raise InputError("Say what is served: --protector DIR, --collections FILE, or both.")
-    from sfumato.server import GatewaySettings
-
-    settings = GatewaySettings(
-        protector=protector, collections=collections, host=host, port=port, upstream=upstream,
-        upstream_model=upstream_model, upstream_key_variable=upstream_key_variable,
-        allow_remote=",".join(allow_remote or []), same_encoder=same_encoder, keys=keys,
-        keys_grace=keys_grace, state=_state(state), ceiling=ceiling, counting=counting, tls_cert=tls_cert,
-        tls_key=tls_key, workers=workers, threads=threads, max_waiting=max_waiting,
-        max_connections=max_connections, max_batch=max_batch, max_bytes=max_bytes,
-        max_inflight=max_inflight, max_characters=max_characters, timeout=timeout,
-        read_timeout=read_timeout, console=page,
-    )  # fmt: skip
+    curve = counts_curves(accounting, ceiling, ceiling_advantage, distance)
+    given |= {
+        "allow_remote": ",".join(allow_remote or []),
+        "state": _state(state),
+        "accounting": "curve" if curve else "sum",
+        "console": page,
+    }
+    settings = _settings(given)
     _check(settings)
     _serve(settings)
+
+
+def _settings(given: dict[str, Any]) -> Any:
+    """The settings of a gateway, out of all that the command was told."""
+    from sfumato.server import GatewaySettings
+
+    known = {each.name for each in fields(GatewaySettings)}
+    return GatewaySettings(**{name: value for name, value in given.items() if name in known})
 
 
 def _require_packages() -> None:
@@ -121,7 +137,7 @@ def _require_packages() -> None:
 
 
 def _make_key(
-    tenant: str, keys: Path | None, protector: Path | None, ceiling: float | None,
+    tenant: str, keys: Path | None, protector: Path | None, ceiling: float | None, advantage: float | None,
     allow_remote: list[str] | None,
 ) -> None:  # fmt: skip
     from sfumato.server.tenancy.keys import new_key
@@ -130,7 +146,7 @@ def _make_key(
         raise InputError("Say where the key goes: --keys FILE.")
     if protector is not None:
         reference(protector, allow_remote=allow_remote).open()
-    made = new_key(keys, tenant, protector=protector, ceiling=ceiling)
+    made = new_key(keys, tenant, protector=protector, ceiling=ceiling, ceiling_advantage=advantage)
     screen = console()
     screen.print(f"Key of {tenant}, shown this once; {keys} holds only its hash:", highlight=False)
     screen.print(made, highlight=False, markup=False)
@@ -172,32 +188,31 @@ def _check(settings: Any) -> None:
     from sfumato.server.collections.serving import refuse_several
     from sfumato.server.tenancy.state import State
 
-    ceilings = _ceilings(settings)
+    tenants = _tenants(settings)
     for path in (settings.tls_cert, settings.tls_key):
         if path is not None and not path.is_file():
             raise InputError(f"There is no file {path} for TLS.")
     refuse_several(settings)
     state = State(settings.state)
     if settings.protector is not None:
-        from sfumato.server.tenancy.tenants import open_protector
+        from sfumato.server.tenancy.tenants import limits_of, open_protector
 
-        guarantee = open_protector(settings, settings.protector).guarantee
-        for tenant, ceiling in ceilings.items():
-            state.check(tenant, guarantee, ceiling=ceiling, counting=settings.counting)
+        protector = open_protector(settings, settings.protector)
+        for tenant, own in tenants.items():
+            state.check(tenant, protector, limits_of(settings, own))
 
 
-def _ceilings(settings: Any) -> dict[str, float | None]:
-    """The ceilings of tenants that have the gateway's own protector."""
-    from sfumato.server.tenancy.keys import read_keys
+def _tenants(settings: Any) -> dict[str, Any]:
+    """The tenants that have the gateway's own protector, and what they have of their own."""
+    from sfumato.server.tenancy.keys import TenantSettings, read_keys
     from sfumato.server.tenancy.tenants import LOCAL
 
     if settings.keys is None:
-        return {LOCAL: settings.ceiling}
+        return {LOCAL: TenantSettings()}
     found = read_keys(settings.keys)
     if not found.digests:
         raise InputError(f"The keys file {settings.keys} holds no key. Make one with --new-key.")
-    own = {name: each.ceiling for name, each in found.tenants.items() if each.protector is None}
-    return {name: settings.ceiling if each is None else each for name, each in own.items()}
+    return {name: each for name, each in found.tenants.items() if each.protector is None}
 
 
 def _serve(settings: Any) -> None:

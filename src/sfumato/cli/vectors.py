@@ -22,7 +22,7 @@ class AuditTexts:
 
     def __init__(
         self, path: Path, limit: int, everything: bool, id_column: str | None = None,
-        group_column: str | None = None,
+        group_column: str | None = None, label_column: str | None = None, tags_column: str | None = None,
     ) -> None:  # fmt: skip
         self.texts: list[str] = []
         self.showable: list[bool] = []
@@ -30,6 +30,8 @@ class AuditTexts:
         found: list[list[Span]] = []
         ids: list[Any] = []
         groups: list[str | None] = []
+        labels: list[str | None] = []
+        tags: list[list[str]] = []
         labelled = False
         for batch in read(path, need="text"):
             texts = batch.texts or []
@@ -37,6 +39,8 @@ class AuditTexts:
             self.texts += texts
             ids += batch.columns.get(self.id_column, [None] * len(texts))
             groups += groups_in(batch.columns, group_column, path.name)
+            labels += groups_in(batch.columns, label_column, path.name, "--label-column")
+            tags += _tags_in(batch.columns, tags_column, path.name)
             self.showable += [everything or mark is True for mark in marks]
             labelled = labelled or batch.spans is not None
             found += batch.spans if batch.spans is not None else [[] for _ in texts]
@@ -45,6 +49,8 @@ class AuditTexts:
         self.texts, self.showable = self.texts[:limit], self.showable[:limit]
         self.spans = found[:limit] if labelled else None
         self.groups = None if group_column is None else groups[:limit]
+        self.labels = None if label_column is None else labels[:limit]
+        self.tags = None if tags_column is None else tags[:limit]
         self.ids = self._ids(ids[:limit], path)
 
     def _ids(self, found: list[Any], path: Path) -> list[str] | None:
@@ -68,13 +74,25 @@ class AuditTexts:
         return _in_order(path, option, len(self.texts))
 
 
-def groups_in(columns: Mapping[str, Sequence[Any]], name: str | None, file: str) -> list[str | None]:
-    """What each row of a file belongs to."""
+def groups_in(
+    columns: Mapping[str, Sequence[Any]], name: str | None, file: str, option: str = "--group-column"
+) -> list[str | None]:
+    """What each row of a file belongs to, or is labelled with."""
     if name is None:
         return []
     if name not in columns:
-        raise InputError(f"`{file}` has no column `{name}`. Name that of the groups with --group-column.")
+        raise InputError(f"`{file}` has no column `{name}`. Name one that it has with {option}.")
     return [group_of(each) for each in columns[name]]
+
+
+def _tags_in(columns: Mapping[str, Sequence[Any]], name: str | None, file: str) -> list[list[str]]:
+    """The tags of each row: a list, or words between commas."""
+    if name is None:
+        return []
+    if name not in columns:
+        raise InputError(f"`{file}` has no column `{name}`. Name one that it has with --tags-column.")
+    several = [each.split(",") if isinstance(each, str) else each or [] for each in columns[name]]
+    return [[str(tag).strip() for tag in each] for each in several]
 
 
 def group_of(value: Any) -> str | None:

@@ -65,6 +65,7 @@ DETECTORS: Registry[Detector] = Registry(
             "ner",
         ),
     ],
+    group="sfumato.detectors",
 )
 
 __all__ = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from difflib import get_close_matches
 from types import MappingProxyType
+from typing import Any
 
 from sfumato.concepts.detectors import lexicons, spacy
 from sfumato.concepts.detectors.addresses import Addresses
@@ -269,9 +270,23 @@ def lookup(name: str) -> CatalogEntry:
     wanted = _ALIASES.get(wanted, wanted)
     if wanted in CATALOG:
         return CATALOG[wanted]
+    if (brought := _of_another_package(wanted)) is not None:
+        return brought
     close = get_close_matches(wanted, CATALOG, n=1)
     hint = f" Did you mean `{close[0]}`?" if close else ""
     raise ParameterError(
         f"The concept has to be one of: {', '.join(CATALOG)}. Found {name!r:.60}.{hint} "
         "For anything else give terms, or spans that come with the data."
     )
+
+
+def _of_another_package(name: str) -> CatalogEntry | None:
+    """The concept that a detector of another package finds; its class has the terms."""
+    from sfumato.concepts import DETECTORS
+
+    if name not in DETECTORS or not DETECTORS.entry(name).package:
+        return None
+    kind: Any = DETECTORS.get(name)
+    terms = tuple(kind.terms)
+    way = WayToFind(DETECTORS.entry(name).package, kind)
+    return CatalogEntry(name, kind.summary, (way,), terms, kind.placeholder, TermSwap(terms), kind.blind_to)

@@ -6,6 +6,8 @@ import inspect
 import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from sfumato.concepts.base import Check, Detector, Span
@@ -15,6 +17,27 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 SpanLike = Span | Mapping[str, Any] | tuple[int, int, str]
 """A span, or start, end and label as a record or a tuple, the way data files hold them."""
+
+
+_found: ContextVar[dict[Any, Any] | None] = ContextVar("found", default=None)
+
+
+@contextmanager
+def searched_once() -> Iterator[None]:
+    """Let detectors that share a model share what it finds in here, where several look at the same texts.
+
+    Nothing is kept beyond: how long a search takes would tell whether somebody else asked about a text.
+    """
+    before = _found.set({})
+    try:
+        yield
+    finally:
+        _found.reset(before)
+
+
+def found_already() -> dict[Any, Any] | None:
+    """What was found in here, for a detector to read and to add to; None where nothing is to be kept."""
+    return _found.get()
 
 
 def merge(spans: Iterable[Span]) -> list[Span]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ class Embedder(Protocol):
     """Turns texts into vectors; the same text gives the same vector whatever is embedded beside it.
 
     One that knows its own normalisation says by `seen(texts)` what it sees of each text (`embedders.seen`).
+    One that takes soft texts (`concepts.texts.soft`) says so by `soft = True`.
     """
 
     name: str
@@ -26,3 +27,10 @@ class Embedder(Protocol):
 
     def embed(self, texts: Sequence[str], *, on_batch: OnBatch | None = None) -> NDArray[np.float32]:
         """Return `(n, dim)` vectors in the order of the texts."""
+
+
+def takes_soft(encoder: Any) -> bool:
+    """Whether `encoder`, or the one inside it that does the work, knows soft texts."""
+    while not hasattr(encoder, "soft") and hasattr(encoder, "embedder"):
+        encoder = encoder.embedder
+    return bool(getattr(encoder, "soft", False))

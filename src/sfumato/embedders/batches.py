@@ -22,7 +22,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from sfumato.concepts.texts.soft import SoftText
 from sfumato.embedders.base import OnBatch
+from sfumato.embedders.soft_tokens import SoftTokens
+from sfumato.errors import ParameterError
 
 _WINDOW, _CHARACTERS, _TOKENISED = 16384, 1 << 23, 256
 _CPU_ROWS, _CPU_TOKENS = (1, 8, 32), 4096
@@ -61,7 +64,13 @@ class SteadyModel:
         self._same: dict[tuple[_Shape, int], bool] = {}
         # A tokenizer that two threads use at once refuses one of them.
         self._tokenizing = threading.Lock()
+        self._soft: SoftTokens | None = None
         self.dim = int(model.get_embedding_dimension() or self._width())
+
+    @property
+    def soft(self) -> bool:
+        """Whether it takes soft texts."""
+        return SoftTokens.fit(self._model)
 
     def vectors(self, texts: Sequence[str], on_batch: OnBatch | None) -> NDArray[np.float32]:
         """Return what the model gives for each text, in order."""
@@ -80,9 +89,12 @@ class SteadyModel:
     def seen(self, texts: Sequence[str]) -> list[bytes]:
         """Return the tokens that are computed with, for each text: after normalising, prompt and cutting."""
         return [
-            row.tokens["input_ids"].astype("<i8").tobytes() if row.tokens else text.encode()
+            self._seen(row.tokens["input_ids"]) if row.tokens else text.encode()
             for text, row in zip(texts, self._tokenised(texts), strict=True)
         ]
+
+    def _seen(self, ids: NDArray[np.int64]) -> bytes:
+        return ids.astype("<i8").tobytes() if self._soft is None else self._soft.seen(ids)
 
     def _each(
         self, texts: Sequence[str], on_batch: OnBatch | None
@@ -111,23 +123,41 @@ class SteadyModel:
     def _tokenised(self, texts: Sequence[str]) -> Iterator[_Row]:
         for start in range(0, len(texts), _TOKENISED):
             part = texts[start : start + _TOKENISED]
-            with self._tokenizing:
-                features = self._model.preprocess(part, prompt=self._prompt)
-            tensors = {name: value for name, value in features.items() if isinstance(value, torch.Tensor)}
-            mask = tensors.get("attention_mask")
-            wanted = (len(part), -1) if mask is None else tuple(mask.shape)
-            if "input_ids" in tensors and all(tuple(value.shape) == wanted for value in tensors.values()):
-                others = {name: value for name, value in features.items() if name not in tensors}
-                arrays = {name: value.numpy() for name, value in tensors.items()}
-                for i, keep in enumerate(arrays["attention_mask"] != 0):
-                    row = (
-                        {name: array[i][keep] for name, array in arrays.items()}
-                        if keep.any()
-                        else self._blank(arrays)
-                    )
-                    yield _Row(row, others)
-            else:
-                yield from (_Row({}, self._model.preprocess([text], prompt=self._prompt)) for text in part)
+            plain = self._plain([text for text in part if not isinstance(text, SoftText)])
+            soft = self._softened([text for text in part if isinstance(text, SoftText)])
+            yield from (next(soft if isinstance(text, SoftText) else plain) for text in part)
+
+    def _softened(self, texts: list[SoftText]) -> Iterator[_Row]:
+        if not texts:
+            return
+        rows = list(self._plain([str(text) for text in texts]))
+        if not self.soft or not all(row.tokens for row in rows):
+            raise ParameterError("This encoder takes no soft texts. Use copies or a placeholder.")
+        with self._tokenizing:
+            self._soft = self._soft or SoftTokens(self._model, self._prompt)
+            tokens = self._soft.put(texts, [row.tokens for row in rows])
+        yield from (row._replace(tokens=own) for row, own in zip(rows, tokens, strict=True))
+
+    def _plain(self, texts: list[str]) -> Iterator[_Row]:
+        if not texts:
+            return
+        with self._tokenizing:
+            features = self._model.preprocess(texts, prompt=self._prompt)
+        tensors = {name: value for name, value in features.items() if isinstance(value, torch.Tensor)}
+        mask = tensors.get("attention_mask")
+        wanted = (len(texts), -1) if mask is None else tuple(mask.shape)
+        if "input_ids" in tensors and all(tuple(value.shape) == wanted for value in tensors.values()):
+            others = {name: value for name, value in features.items() if name not in tensors}
+            arrays = {name: value.numpy() for name, value in tensors.items()}
+            for i, keep in enumerate(arrays["attention_mask"] != 0):
+                row = (
+                    {name: array[i][keep] for name, array in arrays.items()}
+                    if keep.any()
+                    else self._blank(arrays)
+                )
+                yield _Row(row, others)
+        else:
+            yield from (_Row({}, self._model.preprocess([text], prompt=self._prompt)) for text in texts)
 
     def _blank(self, names: Iterable[str]) -> dict[str, NDArray[np.int64]]:
         """One token of padding, for a tokenizer that finds none in a text."""

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.accounting.keys import place_new, require_private
+from sfumato.concepts.texts.soft import content
 from sfumato.embedders.base import Embedder, OnBatch
 from sfumato.embedders.texts import checked_texts
 from sfumato.errors import ArtifactError, InputError
@@ -81,7 +82,7 @@ class CachedEmbedder:
 
     def _key(self, text: str) -> bytes:
         model = self.model_id.encode()
-        return hashlib.sha256(len(model).to_bytes(8, "big") + model + text.encode()).digest()
+        return hashlib.sha256(len(model).to_bytes(8, "big") + model + content(text)).digest()
 
     def _stored(self, keys: Sequence[bytes]) -> dict[bytes, NDArray[np.float32]]:
         found: dict[bytes, NDArray[np.float32]] = {}

@@ -10,9 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.embedders.base import OnBatch
-from sfumato.embedders.batches import SteadyModel
 from sfumato.embedders.digests import package_folder, require_published
-from sfumato.embedders.sentence_transformer import load_model
 from sfumato.embedders.texts import checked_texts, unit_rows, unit_tensor
 from sfumato.errors import MissingPackageError
 
@@ -38,9 +36,13 @@ class MiniLM:
 
     name = "minilm"
     dim = 384
+    soft = True
     model_id = f"all-MiniLM-L6-v2@sha256:{PUBLISHED['model.safetensors']}"
 
     def __init__(self, *, device: str | None = None, threads: int | None = None) -> None:
+        from sfumato.embedders.batches import SteadyModel
+        from sfumato.embedders.sentence_transformer import load_model
+
         folder = model_folder()
         require_published(folder, PUBLISHED, PACKAGE)
         self._model = SteadyModel(load_model(folder, device), threads=threads)

@@ -106,7 +106,7 @@ class OpenAIEndpoint:
             body["dimensions"] = self._dimensions
         where = f"for rows {first} to {first + len(texts) - 1}"
         answer = self._poster.post(json.dumps(body).encode(), where, stop)
-        return _vectors(answer, len(texts), self.dim, f"{self._poster.address} answered {where}")
+        return answered_vectors(answer, len(texts), self.dim, f"{self._poster.address} answered {where}")
 
 
 def _parts(texts: list[str], most: int) -> Iterator[tuple[int, int]]:
@@ -121,8 +121,8 @@ def _parts(texts: list[str], most: int) -> Iterator[tuple[int, int]]:
         yield first, len(texts)
 
 
-def _vectors(answer: bytes, count: int, dim: int, where: str) -> NDArray[np.float32]:
-    """The vectors of an answer in the order of its request, checked one by one."""
+def answered_vectors(answer: bytes, count: int, dim: int, where: str) -> NDArray[np.float32]:
+    """The vectors of an answer in the order of its request, checked one by one; any dimension, if it is 0."""
     data: Any = None
     # A decode error carries the answer, which may repeat the texts: it ends here.
     with contextlib.suppress(ValueError, RecursionError, TypeError, KeyError):

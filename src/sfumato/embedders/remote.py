@@ -47,9 +47,22 @@ def require_consent(address: str, allowed: Collection[str]) -> None:
     parts = urlsplit(checked_address(address))
     host = parts.hostname or ""
     shown = f"{host}:{parts.port}" if parts.port else host
-    asked = {*allowed, *os.environ.get(ALLOW_VARIABLE, "").split(",")}
-    if not {host, shown} & {each.strip().lower() for each in asked}:
+    if not {host, shown} & _asked(allowed):
         raise ArtifactError(
             f"The saved folder names an encoder on another machine, {shown}, which would be sent every text. "
             f"If you trust it: --allow-remote {shown}, allow_remote=[{shown!r}] or {ALLOW_VARIABLE}={shown}."
         )
+
+
+def require_named(name: str, allowed: Collection[str]) -> None:
+    """Refuse an encoder of another package out of a saved folder, unless the user named it."""
+    if name.lower() not in _asked(allowed):
+        raise ArtifactError(
+            f"The saved folder names the encoder `{name}` of another package, which would see every text. "
+            f"If you trust it: --allow-remote {name}, allow_remote=[{name!r}] or {ALLOW_VARIABLE}={name}."
+        )
+
+
+def _asked(allowed: Collection[str]) -> set[str]:
+    """What the user allowed, by argument or by environment."""
+    return {each.strip().lower() for each in (*allowed, *os.environ.get(ALLOW_VARIABLE, "").split(","))}

@@ -49,7 +49,7 @@ class SentenceTransformerModel:
         if prompt is None:
             prompt = (loaded.prompts or {}).get(loaded.default_prompt_name or "") or ""
         self._model = SteadyModel(loaded, prompt=prompt or None, threads=threads)
-        self.dim = self._model.dim
+        self.dim, self.soft = self._model.dim, self._model.soft
         # Not the folder's name: a model that was moved is still the same model.
         self.model_id = f"sentence-transformers@sha256:{folder_digest(folder)}"
         if prompt:

@@ -7,12 +7,14 @@ files are read directly, and the package is never imported.
 from __future__ import annotations
 
 import importlib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.concepts.texts.soft import SoftPlace, SoftText, shares
 from sfumato.embedders.base import OnBatch
 from sfumato.embedders.digests import package_folder, require_published
 from sfumato.embedders.texts import checked_texts, unit_rows
@@ -26,6 +28,8 @@ PUBLISHED = {
 }
 _WEIGHTS, _TOKENIZER = PUBLISHED
 _BATCH = 256
+Bag = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""Different tokens, and how often each counts."""
 
 
 class WordLlama:
@@ -36,6 +40,7 @@ class WordLlama:
 
     name = "wordllama"
     dim = 256
+    soft = True
     model_id = f"wordllama-l2-supercat-256@sha256:{PUBLISHED[_WEIGHTS]}"
 
     def __init__(self) -> None:
@@ -74,7 +79,40 @@ class WordLlama:
             for tokens, counts in self._bags(found[start : start + _BATCH])
         ]
 
-    def _bags(self, texts: list[str]) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    def _bags(self, texts: list[str]) -> Iterator[Bag]:
         """Each text's different tokens and their counts, which need no more memory for a very long text."""
-        for each in self._tokenizer.encode_batch(texts, add_special_tokens=False):
-            yield np.unique(np.array(each.ids or [self._first], np.int64), return_counts=True)
+        for text, each in zip(
+            texts, self._tokenizer.encode_batch(texts, add_special_tokens=False), strict=True
+        ):
+            if isinstance(text, SoftText):
+                yield self._soft_bag(text, each)
+            else:
+                yield np.unique(np.array(each.ids or [self._first], np.int64), return_counts=True)
+
+    def _soft_bag(self, text: SoftText, read: Any) -> Bag:
+        """The text's tokens outside its soft places, and in those every term's as a share of one."""
+        starts, ends = np.array(read.offsets, np.int64).reshape(-1, 2).T
+        outside = np.ones(len(starts), bool)
+        whole, weights = shares(text.places)
+        inside: Counter[int] = Counter()
+        for (terms, weight), places in _alike(text.places, weights).items():
+            for place in places:
+                first = np.searchsorted(ends, place.start, side="right")
+                outside[first : np.searchsorted(starts, place.end, side="left")] = False
+            for each in self._tokenizer.encode_batch(list(terms), add_special_tokens=False):
+                for token in each.ids:
+                    inside[token] += weight * len(places)
+        own, counts = np.unique(np.array(read.ids, np.int64)[outside], return_counts=True)
+        inside.update(dict(zip(own.tolist(), (counts * whole).tolist(), strict=True)))
+        tokens = sorted(inside)
+        return np.array(tokens, np.int64), np.array([inside[token] for token in tokens], np.int64)
+
+
+def _alike(
+    places: Sequence[SoftPlace], weights: Sequence[int]
+) -> dict[tuple[tuple[str, ...], int], list[SoftPlace]]:
+    """Places that stand for the same terms, so that those are looked at once."""
+    found: dict[tuple[tuple[str, ...], int], list[SoftPlace]] = {}
+    for place, weight in zip(places, weights, strict=True):
+        found.setdefault((place.terms, weight), []).append(place)
+    return found

@@ -58,6 +58,7 @@ MECHANISMS: Registry[Mechanism] = Registry(
         Entry("polar", f"{_HOME}.polar:Polar", "turns a vector by a von Mises-Fisher angle"),
         Entry("identity", f"{_HOME}.identity:Identity", "no noise at all: what an attacker sees today"),
     ],
+    group="sfumato.mechanisms",
 )
 
 __all__ = [

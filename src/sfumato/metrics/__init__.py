@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from sfumato.metrics.probe import Classification, classify, probe_accuracy
     from sfumato.metrics.reconstruction import Reconstruction, exact_match, score_reconstruction, token_f1
     from sfumato.metrics.retrieval import Retrieval, judgements, neighbours_kept, retrieve
+    from sfumato.metrics.roc import Roc, roc
     from sfumato.metrics.similarity import Similarity, pair_cosines, sts
     from sfumato.metrics.utility import Utility, compare_means, compare_retrieval, compare_sts
 
@@ -34,6 +35,7 @@ __getattr__, __dir__ = on_first_use(
         "probe": "Classification classify probe_accuracy",
         "reconstruction": "Reconstruction exact_match score_reconstruction token_f1",
         "retrieval": "Retrieval judgements neighbours_kept retrieve",
+        "roc": "Roc roc",
         "similarity": "Similarity pair_cosines sts",
         "utility": "Utility compare_means compare_retrieval compare_sts",
     },
@@ -48,6 +50,7 @@ __all__ = [
     "Reconstruction",
     "Resampling",
     "Retrieval",
+    "Roc",
     "Similarity",
     "Utility",
     "absolute_leakage",
@@ -70,6 +73,7 @@ __all__ = [
     "pair_cosines",
     "probe_accuracy",
     "retrieve",
+    "roc",
     "score_reconstruction",
     "share",
     "sts",

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from sfumato.arrays import as_vectors
 from sfumato.errors import InputError, VectorError
+from sfumato.metrics.roc import area
 from sfumato.metrics.similarity import same_space
 from sfumato.numbers import finite_number, whole_number
 from sfumato.types import Floats
@@ -59,7 +60,7 @@ def probe_auc(train: Any, train_labels: Any, test: Any, test_labels: Any) -> flo
     mean, spread = before.mean(axis=0), before.std(axis=0)
     scale = np.where(spread > 0, spread, 1.0)
     scores = ((after - mean) / scale) @ _ridge((before - mean) / scale, np.where(known, 1.0, -1.0))
-    return _area(scores, wanted)
+    return area(scores, wanted)
 
 
 def _ridge(features: Floats, sign: Floats) -> Floats:
@@ -75,15 +76,6 @@ def _ridge(features: Floats, sign: Floats) -> Floats:
 
     best = min(RIDGES, key=error) * len(sign)
     return np.asarray(right.T @ (values / (values**2 + best) * shared))
-
-
-def _area(scores: Floats, wanted: NDArray[np.bool_]) -> float:
-    """Mann and Whitney's statistic; equal scores count half."""
-    from scipy.stats import rankdata
-
-    yes = int(wanted.sum())
-    above = float(rankdata(scores)[wanted].sum()) - yes * (yes + 1) / 2
-    return above / (yes * (len(wanted) - yes))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -68,6 +68,35 @@ def token_f1(reference: str, hypothesis: str) -> float:
     return bag_f1(tokens(reference), tokens(hypothesis))
 
 
+def rouge_l(reference: str, hypothesis: str) -> float:
+    """ROUGE-L (Lin 2004): F1 of the longest sequence of tokens that both have in this order, gaps allowed."""
+    true, guessed = tokens(reference), tokens(hypothesis)
+    longest = [0] * (len(guessed) + 1)
+    for each in true:
+        before = 0
+        for at, other in enumerate(guessed):
+            here = longest[at + 1]
+            longest[at + 1] = before + 1 if each == other else max(here, longest[at])
+            before = here
+    total = len(true) + len(guessed)
+    return 2 * longest[-1] / total if total else 1.0
+
+
+def bleu_2(reference: str, hypothesis: str) -> float:
+    """BLEU of single tokens and pairs (Papineni et al. 2002), of one text, without smoothing, in [0, 1]."""
+    true, guessed = tokens(reference), tokens(hypothesis)
+    if not true or not guessed:
+        return float(true == guessed)
+    precisions = []
+    for length in (1, 2)[: len(guessed)]:
+        own, other = (
+            Counter(zip(*(row[at:] for at in range(length)), strict=False)) for row in (true, guessed)
+        )
+        precisions.append((own & other).total() / other.total())
+    shortness = min(0.0, 1 - len(true) / len(guessed))
+    return float(np.exp(shortness) * np.prod(precisions) ** (1 / len(precisions)))
+
+
 def exact_match(reference: str, hypothesis: str) -> bool:
     """Whether both texts have the same tokens in the same order: case and spacing do not count."""
     return tokens(reference) == tokens(hypothesis)

@@ -9,6 +9,7 @@ from typing import Any
 from markupsafe import Markup
 
 from sfumato.auditing.result import Audit
+from sfumato.certifying import certified_figures
 from sfumato.report.chart import Point, Series, pen, tradeoff
 from sfumato.report.page import render
 from sfumato.report.tables import (
@@ -23,8 +24,10 @@ from sfumato.report.tables import (
 )
 from sfumato.report.words import (
     STANDARDS,
+    certificate_words,
     guarantee_words,
     heading,
+    informed_words,
     limits,
     linkage_words,
     matched_words,
@@ -52,6 +55,7 @@ def audit_page(audit: Audit, *, title: str = "Leakage audit", sealed: Mapping[st
         "audit.html.j2",
         title=title,
         outcome=audit.outcome,
+        certified=_certified(audit),
         heading=_unbroken(heading(audit)),
         reason=_unbroken(reason(audit)),
         truth=_unbroken(audit.truth.words(audit.finding)),
@@ -81,6 +85,26 @@ def audit_page(audit: Audit, *, title: str = "Leakage audit", sealed: Mapping[st
         and audit.worst_case is not None
         and not audit.settings["worst_case"],
     )
+
+
+def _certified(audit: Audit) -> dict[str, Any]:
+    """The certificate in words, and its figures beside what the informed attacker got."""
+    found, measured = audit.certificate, audit.informed
+    cards = [] if found is None else [_plain(*each) for each in certified_figures(found)]
+    if measured is not None:
+        interval = (measured.low, measured.high)
+        note = f"named by the informed attacker, of {measured.count} terms"
+        cards.append(_card("Measured beside it", measured.value, interval, note))
+    return {
+        "words": _unbroken(certificate_words(audit)),
+        "measured": _unbroken(informed_words(audit)),
+        "cards": cards,
+        "conditions": [] if found is None else found["conditions"],
+    }
+
+
+def _plain(name: str, value: str, note: str) -> dict[str, str]:
+    return {"name": name, "value": _unbroken(value), "between": "", "note": _unbroken(note)}
 
 
 def _unbroken(words: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sfumato.auditing.result import Audit
+from sfumato.certifying import attacker_words, beyond_words
 from sfumato.trials.questions.presence import Presence
 from sfumato.trials.rivals import MATCHED
 from sfumato.trials.rows import AttackRow, percent
@@ -71,10 +72,39 @@ def reason(audit: Audit) -> str:
     return said[:1].upper() + said[1:]
 
 
+def certificate_words(audit: Audit) -> str:
+    """What no attacker exceeds who knows all but the term; or why nothing is certified."""
+    if audit.certificate is not None:
+        return attacker_words(audit.certificate)
+    if audit.settings["target"] == "embeddings":
+        return "Nothing is certified: nobody said how these vectors were made."
+    return (
+        "Nothing is certified of this concept: the protector was not learned for it, keeps no distances "
+        "between its terms, or its noise has no law."
+    )
+
+
+def informed_words(audit: Audit) -> str:
+    """What the informed attacker got beside it; empty where he was not asked."""
+    figure, row = audit.informed, audit.worst_case
+    if figure is None or row is None:
+        return ""
+    said = (
+        f"Measured: who knew all but the term named {percent(figure.value)} of {figure.count} terms (exact "
+        f"95 % interval {percent(figure.low)} to {percent(figure.high)}), {percent(row.control)} from clean "
+        f"vectors, {percent(row.floor or 0.0)} by chance."
+    )
+    beyond = "" if audit.certificate is None else beyond_words(audit.certificate, figure.low)
+    return f"{said} {beyond}".strip()
+
+
 def guarantee_words(audit: Audit) -> dict[str, Any]:
     """The promise in plain words, and what goes with it."""
     promise, noise = audit.guarantee, audit.noise
     facts: list[tuple[str, str]] = [("mechanism", str(promise["mechanism"]))]
+    if noise["ratio"] is not None and noise["cosine"] is not None:
+        facts.append(("noise ratio", f"{noise['ratio']:.2f} lengths of a vector"))
+        facts.append(("cosine kept", f"about {noise['cosine']:.2f}, before any public filter"))
     if promise["proof"] == "none" or promise["epsilon"] == "inf":
         text = (
             "Nothing is promised: there is no differential privacy here. Whatever protection there is, it is "
@@ -90,14 +120,11 @@ def guarantee_words(audit: Audit) -> dict[str, Any]:
             "fresh noise costs as much again."
         )
         facts += [
-            ("epsilon", f"{promise['epsilon']:.6g} per unit"),
-            ("worst case in l2", _number(promise["worst_case_l2"])),
-            ("delta", f"{promise['delta']:.3g}"),
             ("proof", promise["proof"]),
+            ("delta", f"{promise['delta']:.3g}"),
+            ("worst case in l2", _number(promise["worst_case_l2"])),
+            ("epsilon", f"{promise['epsilon']:.6g} per unit"),
         ]
-    if noise["ratio"] is not None and noise["cosine"] is not None:
-        facts.append(("noise ratio", f"{noise['ratio']:.2f} lengths of a vector"))
-        facts.append(("cosine kept", f"about {noise['cosine']:.2f}, before any public filter"))
     return {"text": text, "facts": facts, "notes": list(promise["notes"])}
 
 

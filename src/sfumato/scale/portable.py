@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from sfumato.accounting.ledger_file import Counting
 from sfumato.embedders.loader import remote_address
 from sfumato.errors import InputError
 from sfumato.protector import Protector
@@ -37,6 +38,9 @@ class PortableProtector:
         secret: str | None = None,
         ledger: str | None = None,
         ceiling: float | None = None,
+        counting: Counting = "own",
+        ceiling_advantage: float | None = None,
+        distance: float | None = None,
     ) -> PortableProtector:
         """Pack a protector; the secret and the ledger are named by where they are (`sfumato.reference`)."""
         if (protector.secret is not None and secret is None) or protector.ledger is not None:
@@ -50,6 +54,9 @@ class PortableProtector:
             secret=place_given(secret, "`secret`"),
             ledger=place_given(ledger, "`ledger`"),
             ceiling=ceiling,
+            counting=counting,
+            ceiling_advantage=ceiling_advantage,
+            distance=distance,
             tenant=protector.tenant,
             collection=protector.collection,
             allow_remote=_remote(protector),

@@ -123,6 +123,7 @@ def release_folder(
     part_rows: int = PART_ROWS,
     restart: bool = False,
     on_rows: OnRows | None = None,
+    **counted: Any,
 ) -> ReleaseSummary:
     """Protect every Parquet file of a folder into another; a killed run goes on where it stopped.
 
@@ -141,16 +142,16 @@ def release_folder(
         part_rows: Small row groups are put together up to so many rows.
         restart: Throw away what an earlier run left.
         on_rows: Called with a number of rows whenever so many are done.
+        counted: How the ledger counts: counting, ceiling_advantage and distance of a `ProtectorReference`.
     """
     start: Runner = ENGINES.get(engine)
     if ledger is not None and engine != "processes":
         raise InputError(f"A ledger is one file on one machine: --engine {engine} cannot share it. Drop one.")
-    portable = PortableProtector.of(protector, secret=secret, ledger=ledger, ceiling=ceiling)
+    portable = PortableProtector.of(protector, secret=secret, ledger=ledger, ceiling=ceiling, **counted)
     part_rows = whole_number(part_rows, "part_rows", 1, 1 << 40)
     came_from, goes_to = folder(source), PartsFolder(output)
     workers = _able_to_share(came_from, goes_to.place, engine, workers)
-    vectors = "embedding" if protector.embedder is None else None
-    needed = [*keep_columns, *filter(None, [id_column, vectors])]
+    needed = [*keep_columns, *filter(None, [id_column, None if protector.embedder else "embedding"])]
     opened, parts = portable.open(), tuple(cut(came_from, part_rows, needed))
     if not parts:
         raise InputError(f"{source} has no rows. Nothing was released.")

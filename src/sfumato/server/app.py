@@ -115,7 +115,8 @@ def _say_what_is_on(settings: GatewaySettings) -> None:
         version=__version__,
         keys=settings.keys is not None,
         tls=settings.tls_cert is not None,
-        ceiling=settings.ceiling,
+        ceiling=settings.ceiling if settings.accounting == "sum" else settings.ceiling_advantage,
+        accounting=settings.accounting,
         console=settings.console,
         upstream=bool(settings.upstream),
         collections=settings.collections is not None,
@@ -124,5 +125,6 @@ def _say_what_is_on(settings: GatewaySettings) -> None:
         tell("no keys: every process on this machine may use the gateway, and nobody else", logging.WARNING)
     elif settings.tls_cert is None:
         tell("no TLS here: keys and texts travel in the clear unless a proxy adds it", logging.WARNING)
-    if settings.ceiling is None and settings.protector is not None:
+    unlimited = settings.ceiling is None and settings.ceiling_advantage is None
+    if unlimited and settings.protector is not None:
         tell("no ceiling: what is spent is counted and never refused", logging.WARNING)

@@ -17,6 +17,7 @@ PREFIX = "SFUMATO_SERVE_"
 
 LOOPBACK_NAMES = frozenset({"localhost", "ip6-localhost"})
 COUNTING = ("auto", "own", "l2")
+ACCOUNTING = ("sum", "curve")
 
 
 def default_state() -> Path:
@@ -55,6 +56,12 @@ class GatewaySettings:
     counting: str = "auto"
     """How new ledgers count: "own", in a protector's own metric, or "l2", in the worst case per unit of
     distance, so that protectors may change; "auto" is "l2" where the protector has such a bound."""
+    accounting: str = "sum"
+    """What ledgers count: "sum" adds epsilons up; "curve" says what all releases of a text tell together."""
+    ceiling_advantage: float | None = None
+    """With "curve", the most that all releases of one text may tell; a tenant's own goes first."""
+    distance: float | None = None
+    """Between the two inputs that this is about, where protectors keep no distances between terms."""
     tls_cert: Path | None = None
     tls_key: Path | None = None
     workers: int = 1
@@ -102,6 +109,7 @@ class GatewaySettings:
             raise InputError(f"`counting` must be one of {', '.join(COUNTING)}. Found {self.counting!r:.40}.")
         if self.ceiling is not None:
             finite_number(self.ceiling, "ceiling", 1e-9, 1e12)
+        self._check_accounting()
         if (self.tls_cert is None) != (self.tls_key is None):
             raise InputError("TLS needs both files: give --tls-cert and --tls-key.")
         self._check_served()
@@ -111,6 +119,21 @@ class GatewaySettings:
             raise InputError(
                 f"Without keys the gateway listens on this machine alone. Found --host {self.host!r:.60}. "
                 "Make a key with: sfumato serve --new-key TENANT --keys FILE"
+            )
+
+    def _check_accounting(self) -> None:
+        if self.accounting not in ACCOUNTING:
+            raise InputError(f"`accounting` must be sum or curve. Found {self.accounting!r:.40}.")
+        if self.ceiling_advantage is not None:
+            finite_number(self.ceiling_advantage, "ceiling_advantage", 1e-6, 1 - 1e-9)
+        if self.distance is not None:
+            finite_number(self.distance, "distance", 1e-12, 1e6)
+        if self.accounting == "sum" and (self.ceiling_advantage is not None or self.distance is not None):
+            raise InputError("`ceiling_advantage` and `distance` are for accounting by curves. Say so.")
+        if self.accounting == "curve" and (self.ceiling is not None or self.counting != "auto"):
+            raise InputError(
+                "`ceiling` and `counting` add epsilons up, and curves are counted here. Give "
+                "`ceiling_advantage` in their place."
             )
 
     def _check_served(self) -> None:

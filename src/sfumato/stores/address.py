@@ -10,6 +10,7 @@
 | qdrant+https://HOST:PORT#COLLECTION      | a Qdrant server; also qdrant+http                         |
 | postgresql://USER@HOST/DATABASE#TABLE    | Postgres with pgvector; TABLE or SCHEMA.TABLE             |
 | lancedb:FOLDER#TABLE                     | LanceDB on this machine                                   |
+| NAME:PLACE#COLLECTION                    | a store that another package brings                       |
 
 Options follow a `?`, before the `#`: metric, index, and id, vector, metadata for columns of a table that is
 there. Whatever else follows it in a postgresql address goes to Postgres. In a folder's name `%23` is `#`.
@@ -22,8 +23,11 @@ from difflib import get_close_matches
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 from sfumato.errors import ParameterError
+from sfumato.registry import brought_names
 
 DEFAULT_COLLECTION = "sfumato"
+GROUP = "sfumato.stores"
+"""Entry points under which other packages bring stores."""
 OPTIONS = ("metric", "index", "id", "vector", "metadata", "tenant", "database")
 _POSTGRES = ("postgresql", "postgres")
 _SERVERS = ("chroma+http", "chroma+https", "qdrant+http", "qdrant+https")
@@ -51,6 +55,8 @@ def parse_address(url: str) -> Address:
     """Take an address apart, or refuse it in one line that holds nothing of a password."""
     scheme, colon, rest = url.partition(":")
     scheme = scheme.lower()
+    if colon and scheme in brought_names(GROUP) and scheme not in (*_FOLDERS, *_SERVERS, *_POSTGRES):
+        return _brought(scheme, rest)
     if not colon or scheme not in (*_FOLDERS, *_SERVERS, *_POSTGRES):
         known = ", ".join(f"{name}:" for name in (*_FOLDERS, *_SERVERS, "postgresql"))
         close = get_close_matches(scheme, (*_FOLDERS, *_SERVERS, *_POSTGRES), n=1)
@@ -66,6 +72,15 @@ def parse_address(url: str) -> Address:
         _refuse_options(scheme, others)
         return _folder(scheme, unquote(body), collection, options)
     return _server(scheme, body, others, collection, options)
+
+
+def _brought(scheme: str, rest: str) -> Address:
+    """The address of a store of another package, which says itself what it makes of the place."""
+    body, _, fragment = rest.partition("#")
+    place, _, query = body.partition("?")
+    collection = unquote(fragment) or DEFAULT_COLLECTION
+    options = dict(parse_qsl(query, keep_blank_values=True))
+    return Address(scheme, unquote(place), True, collection, f"{scheme}:...#{collection}", options)
 
 
 def _folder(scheme: str, folder: str, collection: str, options: dict[str, str]) -> Address:

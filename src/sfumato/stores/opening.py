@@ -9,7 +9,7 @@ from typing import Any
 from sfumato.errors import ParameterError
 from sfumato.files import require_place
 from sfumato.registry import Entry, Registry
-from sfumato.stores.address import Address, parse_address
+from sfumato.stores.address import GROUP, Address, parse_address
 from sfumato.stores.base import Store, StoreError
 from sfumato.stores.rows import Metric, checked_metric
 
@@ -41,6 +41,7 @@ STORES: Registry[Store] = Registry(
             "lancedb", f"{_HERE}.lancedb:LanceDB", "a table of LanceDB in a folder", ("lancedb",), "lancedb"
         ),
     ],
+    group=GROUP,
 )
 
 
@@ -62,7 +63,7 @@ def open_store(url: str, *, metric: Metric | None = None, create: bool = True) -
         raise ParameterError(f"The metric must be given once. Found {asked} in the address, and {metric}.")
     options: dict[str, Any] = {k: v for k, v in address.options.items() if k != "metric"}
     options |= {"metric": metric or (None if asked is None else checked_metric(asked)), "create": create}
-    arguments = _ARGUMENTS[address.store](address, options)
+    arguments = _ARGUMENTS.get(address.store, _in_a_table)(address, options)
     taken = set(signature(kind).parameters)
     extra = sorted(set(options) - taken)
     if extra:

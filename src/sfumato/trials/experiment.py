@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +14,10 @@ from sfumato.concepts.concept import Concept
 from sfumato.errors import SfumatoError
 from sfumato.protector import Protector
 from sfumato.trials.finding import by_finding, every_term_found
+from sfumato.trials.places import Beside, lacking, own_question
 from sfumato.trials.progress import Steps
 from sfumato.trials.questions.informed import NAME as INFORMED
-from sfumato.trials.questions.informed import informed_row
-from sfumato.trials.questions.linkage import bits_row, linkage_row
-from sfumato.trials.questions.oracle import NAME as ORACLE
-from sfumato.trials.questions.oracle import Oracle, oracle_row
+from sfumato.trials.questions.oracle import Oracle
 from sfumato.trials.questions.presence import Presence, measure_presence
 from sfumato.trials.reading import (
     READY_MADE,
@@ -37,6 +36,9 @@ from sfumato.trials.split import Split
 from sfumato.trials.suite import Suite
 from sfumato.trials.target import DefenceTarget, Target, protector_of
 from sfumato.trials.utility import UtilityMeasure
+
+if TYPE_CHECKING:
+    from sfumato.trials.questions.membership import MembershipFound
 
 MAIN = "tokens"
 """The attack that is always run, and that baselines are attacked with."""
@@ -62,7 +64,10 @@ class Experiment:
     rows: list[AttackRow] = field(default_factory=list)
     left_out: list[tuple[str, str]] = field(default_factory=list)
     read: dict[str, tuple[Calibration, Reading]] = field(default_factory=dict)
+    beside: Beside = field(default_factory=Beside)
+    """Labels, tags and groups, where there are any."""
     oracle: Oracle | None = None
+    membership: MembershipFound | None = None
     presence: Presence | None = None
     found: NDArray[np.bool_] | None = field(init=False)
     """`[m]` whether the protector finds every term of each text with the concept; None without one."""
@@ -97,20 +102,25 @@ class Experiment:
         self._trained(MAIN)
         for name in plan.attacks:
             if name != MAIN:
-                self._attempt(name, lambda name=name: self._trained(name))  # type: ignore[misc]
-        self.steps.begin(INFORMED)
-        counts = self.worst_case
-        self._attempt(INFORMED, lambda: informed_row(split, target, plan, counts=counts, seed=seed))
-        self._attempt(ORACLE, self._asked)
-        self.steps.begin("linkage")
-        self._attempt("linkage", lambda: linkage_row(split, target, plan, seed=seed))
-        self._attempt("bits", lambda: bits_row(split, target, plan, seed=seed))
+                self._attempt(name, lambda name=name: self._placed(name))  # type: ignore[misc]
         self.presence = measure_presence(split, target, seed=seed)
         self.steps.begin("averaging")
         calibration = self.read[MAIN][0]
         self._attempt(
             "averaging", lambda: averaging_row(split, target, calibration, plan.averaged, seed=seed)
         )
+
+    def _placed(self, name: str) -> AttackRow | None:
+        """Run an attack in its place; one that is trained leaves its row by itself."""
+        self.steps.begin(name)
+        kind: Any = ATTACKS.get(name)
+        if (reason := lacking(kind, self)) is not None:
+            raise LeftOut(reason)
+        asked = own_question(kind)
+        if asked is not None:
+            return asked(self)
+        self._trained(name)
+        return None
 
     def compare(self, names: list[str], measure: UtilityMeasure) -> list[BaselineRow]:
         """Attack and use other defences in the same way."""
@@ -143,12 +153,13 @@ class Experiment:
 
     def _trained(self, name: str) -> None:
         """Run an attack that reads the concept, with its control and its floor."""
-        self.steps.begin(name)
+        if name == MAIN:
+            self.steps.begin(name)
         method = self._method(name)
         seed, seeds = self.seed, self.plan.seeds if method.reads == "terms" else 1
         split = self.split
-        if method.reads == "text":
-            split = split.sampled(self.plan.written, seed)
+        if method.reads == "text" and not method.together:
+            split = split.sampled(min(self.plan.written, method.most or self.plan.written), seed)
         calibration = calibrate(method, split, seeds, query=self.query, seed=seed)
         reading = attack(method, split, self.target, seeds, query=self.query, seed=seed)
         note = "" if calibration.floor else "No encoder: its floor was not measured."
@@ -189,13 +200,7 @@ class Experiment:
         encoder = self.split.embedder
         if name == READY_MADE and (encoder is None or encoder.name != READY_MADE):
             raise LeftOut("it reads all-MiniLM-L6-v2 vectors only")
-        if ATTACKS.entry(name).name in (INFORMED, "linkage", "bits"):
-            raise LeftOut("it is always run, and has a row of its own")
         return named(name, self.split, self.steps.within)
-
-    def _asked(self) -> AttackRow:
-        row, self.oracle = oracle_row(self.split, self.protector, self.plan, seed=self.seed)
-        return row
 
     def _attempt(self, name: str, run: Callable[[], AttackRow | None]) -> None:
         """Run one attack, or note why it cannot be run here."""

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from sfumato.attacks import ATTACKS
 from sfumato.attacks.base import Embeds, OnStep
 from sfumato.metrics.excess import Leakage, measure_leakage
@@ -45,6 +47,12 @@ class AttackMethod:
     fit: Fit
     learns: bool = True
     """Whether it is trained; one that is not cannot adapt to a defence."""
+    public: bool = False
+    """Whether it learns from clean vectors of public texts, and has no pair."""
+    together: bool = False
+    """Whether it reads best with many rows at once."""
+    most: int | None = None
+    """Rows it reads at most, where it is slow."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -147,7 +155,15 @@ def named(name: str, split: Split, on_step: OnStep | None = None, **settings: An
         fitted = attack.fit(texts, vectors, victim, on_step=on_step)
         return lambda released: fitted.recover(released).rows
 
-    return AttackMethod(name, kind.reads, fit, learns=kind.needs == "texts")
+    return AttackMethod(
+        name,
+        kind.reads,
+        fit,
+        learns=kind.needs == "texts",
+        public=kind.public,
+        together=kind.together,
+        most=kind.most_rows,
+    )
 
 
 def calibrate(method: AttackMethod, split: Split, seeds: int, *, query: bool, seed: int) -> Calibration:
@@ -172,7 +188,7 @@ def calibrate(method: AttackMethod, split: Split, seeds: int, *, query: bool, se
 
         def fit(vectors: Vectors, kept: list[Read], may_ask: Embeds | None, run: int = run) -> Read:
             kept.append(method.fit(texts, vectors, None, may_ask, seed + run))
-            return kept[-1]
+            return partial(_among, kept[-1], method, split.clean[split.others])
 
         own_fit = partial(fit, kept=readers, may_ask=encoder)
         found = undefended(own_fit, split.clean[split.learned], split.clean[split.attacked])
@@ -192,17 +208,25 @@ def attack(
 ) -> Reading:
     """Run an attack, trained on fresh releases; one that writes texts is slow and reads one release."""
     texts = [split.texts[row] for row in split.learned]
-    vectors, victim = target.learning(split.learned)
+    vectors, victim = target.learning(split.learned, public=method.public)
     hits: list[Hits] = []
     guesses: Guesses = []
     encoder = split.embedder if query else None
     readers = [method.fit(texts, vectors, victim, encoder, seed + run) for run in range(seeds)]
     for read in readers:
         for draw in range(target.draws if method.reads == "terms" else 1):
-            found = read(target.documents(draw)[split.attacked])
+            documents = target.documents(draw)
+            found = _among(read, method, documents[split.others], documents[split.attacked])
             hits.append(count_leaked(split.truth, found))
             guesses = guesses or found
     return Reading(hits, guesses, split.attacked, readers)
+
+
+def _among(read: Read, method: AttackMethod, others: Vectors, attacked: Vectors) -> Guesses:
+    """Read the attacked rows: together with the pool's others, where that helps the attack."""
+    if not method.together:
+        return read(attacked)
+    return read(np.concatenate([attacked, others]))[: len(attacked)]
 
 
 def leakage(calibration: Calibration, reading: Reading, split: Split) -> Leakage:

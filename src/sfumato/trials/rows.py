@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from sfumato.attacks.base import Reads
 from sfumato.metrics.excess import measure_leakage
 from sfumato.metrics.intervals import Interval, Resampling
 from sfumato.metrics.leakage import Hits
@@ -13,7 +14,6 @@ from sfumato.trials.control import above
 from sfumato.trials.finding import FoundAndMissed
 from sfumato.trials.searched import NO_CHOICE, Searched
 
-Reads = Literal["terms", "text", "row"]
 Floor = Literal["removed", "chance"]
 """The same attack on texts with the concept removed, or one in as many candidates."""
 

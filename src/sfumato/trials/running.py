@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.artifacts import PathLike
 from sfumato.attacks.base import Attack, Control, Inverter, OnStep, Recovered
@@ -15,6 +17,7 @@ from sfumato.metrics.intervals import Figure, share
 from sfumato.metrics.leakage import confidence_figure, leakage_figure
 from sfumato.metrics.ranking import ranked
 from sfumato.metrics.reconstruction import text_figures
+from sfumato.metrics.roc import roc
 from sfumato.trials.control import undefended
 from sfumato.trials.making import inverter_of
 from sfumato.trials.searched import NO_CHOICE, Searched, searched_alike
@@ -29,6 +32,8 @@ def figures_of(
     *,
     concept: Concept | None = None,
     known: Sequence[str] = (),
+    truth: Sequence[Sequence[str]] | None = None,
+    stored: NDArray[np.bool_] | None = None,
 ) -> list[Figure]:
     """What an attack got right, given the true texts; the first figure is the one to look at.
 
@@ -38,9 +43,15 @@ def figures_of(
         texts: the true texts.
         concept: the sensitive terms, where there are any.
         known: for an attack that names rows, the texts it knew.
+        truth: for one that names labels, those of each text; nothing where it has none.
+        stored: for one that looks for texts, which of them are there.
     """
     if len(recovered) != len(texts):
         raise InputError(f"There must be a true text a row. Found {len(texts)} for {len(recovered)} rows.")
+    if kind.reads == "member":
+        return [] if stored is None else roc(recovered.scores, stored).figures()
+    if kind.reads == "label":
+        return _label_figures(recovered, truth or [])
     if kind.reads == "terms":
         return _term_figures(recovered, texts, concept)
     rows = [str(row) for row in recovered.rows]
@@ -69,6 +80,12 @@ def _term_figures(recovered: Recovered, texts: Sequence[str], concept: Concept |
         for own, more, count in zip(listed, all_ranked, counts, strict=True)
     ]
     return [leakage_figure(truth, guesses), confidence_figure(truth, probabilities[rows], vocabulary)]
+
+
+def _label_figures(recovered: Recovered, truth: Sequence[Sequence[str]]) -> list[Figure]:
+    """How often the first label is the text's own, of texts that have one."""
+    rows = [(found[0], own[0]) for found, own in zip(recovered.rows, truth, strict=True) if own]
+    return [share("accuracy", sum(first == own for first, own in rows), len(rows))] if rows else []
 
 
 def _row_figures(
@@ -137,7 +154,10 @@ def run_attack(
     true = None if threat.texts is None else [threat.texts[row] for row in ready.rows]
 
     def figures(found: Recovered) -> list[Figure]:
-        return [] if true is None else figures_of(kind, found, true, concept=concept, known=ready.learned)
+        if true is None:
+            return []
+        given: dict[str, Any] = {"truth": attack.truth(true), "stored": ready.stored}
+        return figures_of(kind, found, true, concept=concept, known=ready.learned, **given)
 
     scored, proof = figures(recovered), None
     fitted: list[Inverter] = []

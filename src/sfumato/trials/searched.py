@@ -27,9 +27,11 @@ def searched_alike(fitted: Mapping[str, Sequence[Any]]) -> Searched:
     """What fitted attacks were chosen from, or refuse to compare those that were searched in other ways.
 
     Args:
-        fitted: by what was attacked, attacks with a `search` and a `chosen`, or without either.
+        fitted: by what was attacked, attacks that say what was `chosen` from which `search`, or do not: what
+            a writer calls its search is how it looks for a text, and nothing was chosen by it.
     """
-    found = [getattr(each, "search", None) for several in fitted.values() for each in several]
+    every = [each for several in fitted.values() for each in several]
+    found = [getattr(each, "search", None) if hasattr(each, "chosen") else None for each in every]
     if any(each != found[0] for each in found):
         known = [each or {} for each in found]
         keys = dict.fromkeys(key for each in known for key in each)

@@ -88,6 +88,11 @@ class Split:
         return self.rows[self.learn]
 
     @property
+    def others(self) -> Rows:
+        """Rows of the pool that do not hold the concept."""
+        return np.setdiff1d(np.arange(len(self.texts)), self.rows).astype(np.intp)
+
+    @property
     def truth(self) -> list[tuple[str, ...]]:
         """What is sensitive in each attacked text."""
         return [self.terms[position] for position in self.test]

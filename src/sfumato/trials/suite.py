@@ -36,7 +36,8 @@ class Suite:
     searches: int
     """Most searches, or pairs, that utility is measured on."""
     attacks: tuple[str, ...]
-    """Trained attacks of the table."""
+    """Attacks of the table, in the order they are run; see `trials.places`. The first reads terms, and
+    baselines are attacked with it."""
     baselines: tuple[str, ...] | None
     """Baselines to compare with; None for all that are installed."""
 
@@ -44,11 +45,18 @@ class Suite:
 SUITES: dict[SuiteName, Suite] = {
     "quick": Suite(
         rows=1000, pool=1600, seeds=1, draws=3, epochs=25, copies=2, informed=40, candidates=30, linked=60,
-        averaged=8, written=150, searches=400, attacks=("tokens",),
+        averaged=8, written=150, searches=400,
+        attacks=("tokens", "informed", "oracle", "linkage", "bits"),
         baselines=("laplace", "sparse", "suppression", "leace", "removal"),
     ),
     "full": Suite(
         rows=4000, pool=8000, seeds=3, draws=3, epochs=40, copies=8, informed=200, candidates=100, linked=200,
-        averaged=16, written=300, searches=2000, attacks=("tokens", "decoder", "minilm"), baselines=None,
+        averaged=16, written=300, searches=2000,
+        attacks=(
+            "tokens", "decoder", "minilm", "practised", "zero-shot", "alignment", "unpaired", "denoising",
+            "neighbours", "pooling", "structure", "informed", "oracle", "linkage", "membership", "attributes",
+            "bits",
+        ),
+        baselines=None,
     ),
 }  # fmt: skip

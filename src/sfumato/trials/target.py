@@ -28,8 +28,11 @@ class Target(Protocol):
     """Whether the same texts can be released again with other noise."""
     guarantee: Guarantee
 
-    def learning(self, rows: Rows) -> tuple[Vectors, Releasing | None]:
-        """What an adaptive attacker trains on: vectors of these rows, and what to noise them with."""
+    def learning(self, rows: Rows, *, public: bool = False) -> tuple[Vectors, Releasing | None]:
+        """What an adaptive attacker trains on: vectors of these rows, and what to noise them with.
+
+        A `public` attack has no pair: it is given vectors as they enter, never what was stored under a key.
+        """
 
     def documents(self, draw: int = 0) -> Vectors:
         """`[n, d]` one release of the whole pool."""
@@ -55,10 +58,13 @@ class DefenceTarget:
             return pool.clean, None
         return self.defence.prepare_rows(pool.texts or [], pool.clean, pool.spans, self.seed)
 
-    def learning(self, rows: Rows) -> tuple[Vectors, Releasing | None]:
-        """Vectors that enter the mechanism, if any; behind a key, releases of texts stored under it."""
+    def learning(self, rows: Rows, *, public: bool = False) -> tuple[Vectors, Releasing | None]:
+        """Vectors that enter the mechanism, if any; behind a key, releases of texts stored under it.
+
+        What is told of a mechanism would tell its key, too: behind one, a public attack is told nothing.
+        """
         if self.defence.key is not None:
-            return self.documents(self.draws)[rows], None
+            return (self.entering[rows] if public else self.documents(self.draws)[rows]), None
         return self.entering[rows], None if self.defence.through.unchanged else self.defence.victim
 
     def documents(self, draw: int = 0) -> Vectors:
@@ -85,16 +91,18 @@ class FixedTarget:
     draws = 1
     repeats = False
 
-    def __init__(self, vectors: Vectors, texts: Sequence[str]) -> None:
-        self.vectors = vectors
+    def __init__(self, vectors: Vectors, texts: Sequence[str], clean: Vectors | None = None) -> None:
+        self.vectors, self.clean = vectors, clean
         self.label = "the vectors given"
         note = "nothing is known about how these vectors were made"
         self.guarantee = Guarantee("unknown", float("inf"), "none", "none", notes=(note,))
         self._rows = {text: row for row, text in enumerate(texts)}
 
-    def learning(self, rows: Rows) -> tuple[Vectors, Releasing | None]:
+    def learning(self, rows: Rows, *, public: bool = False) -> tuple[Vectors, Releasing | None]:
         """The vectors as they are: pairs of a text and its release that leaked."""
-        return self.vectors[rows], None
+        if public and self.clean is None:
+            raise InputError("This attack learns from clean vectors of public texts. Name the encoder.")
+        return (self.clean if public and self.clean is not None else self.vectors)[rows], None
 
     def documents(self, draw: int = 0) -> Vectors:
         """The vectors."""

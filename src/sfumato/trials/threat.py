@@ -8,9 +8,9 @@
 | any of these, and texts of his own   | all rows                      | his own texts, released as above  |
 | vectors alone, and texts of his own  | all rows                      | his own texts                     |
 
-An attack that names known texts, or fills a gap in them, is given the attacked texts; halves keep
-near-duplicates together. One that has no use for pairs learns from clean vectors where others take leaked
-ones.
+An attack that names known texts, or fills a gap in them, is given the attacked texts; one that looks for
+texts is given all, and half of them are there. Halves keep near-duplicates together. One that has no use for
+pairs learns from clean vectors where others take leaked ones.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.attacks.base import Attack
 from sfumato.concepts.texts.duplicates import split_texts
@@ -92,6 +93,13 @@ class Trial:
     """Whether `learned_vectors` are clean: neither neutral texts' nor somebody's releases."""
     clean: Vectors | None
     """Clean vectors of all rows, where they had to be made."""
+    stored: NDArray[np.bool_] | None = None
+    """`[n]` of texts that are looked for, which of them were released; None where all are attacked."""
+
+    @property
+    def released(self) -> Rows:
+        """The rows whose releases are attacked."""
+        return self.rows if self.stored is None else self.rows[self.stored]
 
 
 def set_up(threat: ThreatModel, attack: Attack, *, loaded: bool = False) -> Trial:
@@ -108,13 +116,14 @@ def set_up(threat: ThreatModel, attack: Attack, *, loaded: bool = False) -> Tria
             f"There must be one text a vector. Found {len(threat.texts)} texts and {len(attacked)} vectors."
         )
     everything = np.arange(len(attacked))
-    plain = not threat.hides
-    clean = known.entering if known is not None and plain else None
+    clean = known.entering if known is not None and not threat.hides else None
+    keyed = threat.defence is not None and threat.defence.key is not None and not attack.public
+    plain = not threat.hides and not keyed
     if loaded or attack.needs == "nothing":
         return Trial([], attacked[:0], threat.victim, attacked, everything, True, clean)
     if threat.own_texts is not None:
         own = threat.through(threat.own_texts, threat.own_vectors)
-        given = own.learning(np.arange(len(threat.own_texts)))
+        given = own.learning(np.arange(len(threat.own_texts)), public=attack.public)
         return Trial(threat.own_texts, *given, attacked, everything, plain, clean)
     if threat.texts is None:
         raise InputError(
@@ -124,6 +133,10 @@ def set_up(threat: ThreatModel, attack: Attack, *, loaded: bool = False) -> Tria
         given = (known or threat.through(threat.texts, None)).learning(everything)
         return Trial(threat.texts, *given, attacked, everything, plain, clean)
     learn, test = (rows.astype(np.intp) for rows in split_texts(threat.texts, 0.5, generator(threat.seed)))
+    if attack.needs == "candidates":
+        given = (known or threat.through(threat.texts, None)).learning(everything, public=True)
+        stored = np.isin(everything, test)
+        return Trial(threat.texts, *given, attacked[test], everything, not threat.hides, clean, stored)
     texts = [threat.texts[row] for row in learn]
     if attack.public and known is None:
         raise InputError(
@@ -135,7 +148,8 @@ def set_up(threat: ThreatModel, attack: Attack, *, loaded: bool = False) -> Tria
         leaked = FixedTarget(attacked, threat.texts).learning(learn)
         return Trial(texts, *leaked, attacked[test], test, False, clean)
     assert known is not None
-    return Trial(texts, *known.learning(learn), attacked[test], test, plain, clean)
+    given = known.learning(learn, public=attack.public)
+    return Trial(texts, *given, attacked[test], test, plain, clean)
 
 
 def _known(threat: ThreatModel) -> DefenceTarget | None:
@@ -152,7 +166,9 @@ def clean_pair(threat: ThreatModel, trial: Trial) -> tuple[Vectors, Vectors] | N
     learned = trial.learned_vectors if trial.learned_clean else threat.clean(trial.learned)
     every = trial.clean if trial.clean is not None else threat.vectors
     if every is not None:
-        attacked: Vectors | None = every[trial.rows]
+        attacked: Vectors | None = every[trial.released]
+    elif threat.texts is None:
+        attacked = None
     else:
-        attacked = None if threat.texts is None else threat.clean([threat.texts[row] for row in trial.rows])
+        attacked = threat.clean([threat.texts[row] for row in trial.released])
     return None if learned is None or attacked is None else (learned, attacked)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -74,8 +75,12 @@ def _baseline(sample: Sample, name: str, settings: dict[str, object]) -> Defence
 def ours(
     texts: Sequence[str], embedder: Embedder, concept: Concept, name: str, seed: int, **changed: object
 ) -> Defence:
-    """The protector that `learn` makes of these texts, by default or with other settings."""
-    settings = LearnSettings(source="public", seed=seed, **changed)  # type: ignore[arg-type]
+    """The protector that `learn` makes of these texts, or with other settings.
+
+    Neutral texts are copies, as they were by default when the study's figures were measured.
+    """
+    given: dict[str, Any] = {"neutral_by": "copies", **changed}
+    settings = LearnSettings(source="public", seed=seed, **given)
     return Defence.from_protector(learn(texts, concept, embedder=embedder, settings=settings), name=name)
 
 

@@ -119,14 +119,25 @@ def measure(name: str, model: str, cut: int, setting: Setting) -> Arrays:
     return kept
 
 
-def cut_texts(case: GoldCase, suite: Suite, embedder: RememberingEmbedder, cut: int) -> Split:
-    """One cut by what belongs together: the data's groups, near-duplicates, and near vectors."""
-    vectors = embedder.embed(case.texts)
-    groups = united(case.groups, near_duplicates(case.texts), near_clusters(vectors))
+def cut_texts(
+    case: GoldCase,
+    suite: Suite,
+    embedder: RememberingEmbedder,
+    cut: int,
+    groups: NDArray[np.int64] | None = None,
+) -> Split:
+    """One cut by what belongs together, see `belonging`."""
+    together = belonging(case, embedder) if groups is None else groups
     return gather(
         case.texts, case.truth, suite, spans=case.labelled, embedder=embedder, clean=None, needed=(),
-        seed=cut, groups=groups,
+        seed=cut, groups=together,
     )  # fmt: skip
+
+
+def belonging(case: GoldCase, embedder: RememberingEmbedder) -> NDArray[np.int64]:
+    """`[n]` what is never separated: the data's groups, near-duplicates, and near vectors."""
+    vectors = embedder.embed(case.texts)
+    return united(case.groups, near_duplicates(case.texts), near_clusters(vectors))
 
 
 def finds(pool: Split, looked_for: Concept) -> NDArray[np.bool_]:

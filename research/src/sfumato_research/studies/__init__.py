@@ -17,7 +17,7 @@ from sfumato_research.studies.base import (
     StudyTable,
 )
 
-STUDIES = ("frontier", "sealed", "sparse", "dppn", "privemb", "vec2text", "stamp", "sfumato")
+STUDIES = ("frontier", "attackers", "sealed", "sparse", "dppn", "privemb", "vec2text", "stamp", "sfumato")
 """In the order of the page; each is a folder beside this one whose `study` has a `STUDY`."""
 
 

@@ -26,6 +26,8 @@ class Cell:
     """How it is written, as in `format`; `%` forms write a share as a percentage."""
     printed: float | None = None
     """The paper's figure for the same cell, where it has one."""
+    strong: bool = False
+    """Whether it is printed bold."""
 
     @classmethod
     def between(cls, value: float | None, interval: tuple[float, float] | None, form: str = ".3f") -> Cell:
@@ -80,6 +82,8 @@ class StudyOutcome:
     tables: Sequence[StudyTable] = ()
     figures: Sequence[Picture] = ()
     findings: Sequence[Finding] = ()
+    took: str = ""
+    """What it took, in words, where that is not the time of this run: what was kept may be from elsewhere."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON; drawings are kept in files of their own."""

@@ -109,6 +109,8 @@ def _beside(folder: str, name: str) -> str:
 
 
 def _took(part: Mapping[str, Any]) -> str:
+    if part.get("took"):
+        return str(part["took"])
     where = "a GPU" if part["setting"]["device"] != "cpu" else _cores(part["machine"])
     seconds = part["seconds"]
     return f"{seconds / 60:.1f} minutes on {where}" if seconds >= 90 else f"{seconds:.0f} s on {where}"
@@ -138,6 +140,7 @@ def _cell(cell: Any) -> str:
     if cell["value"] is None:
         return "–"
     text = _number(cell["value"], cell["form"])
+    text = f"**{text}**" if cell.get("strong") else text
     if cell["low"] is not None and cell["high"] is not None:
         text += f" [{_number(cell['low'], cell['form'])}, {_number(cell['high'], cell['form'])}]"
     return f"{text} ({_number(cell['printed'], cell['form'])})" if cell["printed"] is not None else text

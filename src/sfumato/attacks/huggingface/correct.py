@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.attacks.writers.search import EXACT
+from sfumato.attacks.writers.candidates import EXACT
 from sfumato.types import Vectors
 
 Tokens = list[int]

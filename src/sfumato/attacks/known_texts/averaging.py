@@ -16,8 +16,10 @@ from numpy.typing import NDArray
 from sfumato.arrays import as_vectors
 from sfumato.attacks.base import Inverter, Recovered
 from sfumato.errors import InputError
+from sfumato.likelihood import Likelihood, simulated
 from sfumato.metrics.intervals import Figure
 from sfumato.numbers import whole_number
+from sfumato.release import Release
 from sfumato.types import Vectors
 
 Releases = NDArray[Any] | Sequence[Any] | Callable[[], Any]
@@ -71,6 +73,25 @@ def _mean(drawn: Sequence[NDArray[Any]]) -> Vectors:
     if unit:
         total /= np.maximum(np.linalg.norm(total, axis=1, keepdims=True), 1e-12)
     return np.asarray(total, np.float32)
+
+
+@dataclass(frozen=True, eq=False)
+class AveragedRelease(Release):
+    """Releases the mean of several releases, so that an attack can be fitted to what `mean_release` gives."""
+
+    times: int = 1
+
+    def __call__(self, vectors: Any, rng: object = None, *, rows: NDArray[np.intp] | None = None) -> Any:
+        """The mean of `times` releases, at unit length where each has it."""
+        drawn = [super(AveragedRelease, self).__call__(vectors, rng, rows=rows) for _ in range(self.times)]
+        if isinstance(drawn[0], np.ndarray):
+            return _mean(drawn)
+        total = sum(drawn[1:], drawn[0]) / self.times
+        return total / total.norm(dim=1, keepdim=True).clamp_min(1e-12) if self.normalise else total
+
+    def likelihood(self, dim: int, *, seed: int = 0) -> Likelihood:
+        """A mean of several has no density of its own: it is simulated."""
+        return simulated(self.fresh(seed)) if self.mechanism.noisy else super().likelihood(dim, seed=seed)
 
 
 def averaged(releases: Releases, inverter: Inverter, count: int | None = None) -> Recovered:

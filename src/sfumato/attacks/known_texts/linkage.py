@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,7 +71,7 @@ class Linkage(Attack):
         made = Linker(known, clean, as_release(mechanism), self.listed, self.seed)
         rows = generator(self.seed).permutation(len(known))[:_CONTROL_ROWS]
         found = Linker(known, clean, None, 1, self.seed).rank_of(clean[rows], rows)
-        made.control = Control("top-1", float((found == 0).mean()), len(rows))
+        made.control = Control(Linker.measured_by, float((found == 0).mean()), len(rows))
         if on_step is not None:
             on_step("known texts", 1.0)
         return made
@@ -81,6 +81,8 @@ class Linker(Inverter):
     """Known texts, ready to be weighed against releases."""
 
     kind = "linkage-attack"
+    measured_by: ClassVar[str] = "top-1"
+    """The control's metric."""
 
     def __init__(
         self, texts: list[str], clean: Vectors, release: Release | None, listed: int = 10, seed: int = 0
@@ -147,7 +149,7 @@ class Linker(Inverter):
         )
 
     @classmethod
-    def load(cls, path: PathLike) -> Linker:
+    def load(cls, path: PathLike) -> Self:
         """Read it back."""
         artifact = artifacts.load(path, cls.kind)
         config, tensors = artifact.config, artifact.tensors
@@ -156,7 +158,8 @@ class Linker(Inverter):
             release = unpack_victim(config["victim"], tensors)[0]
             made = cls(texts, clean, release, int(config["listed"]), int(config["seed"]))
             if config["control"] is not None:
-                made.control = Control("top-1", float(config["control"][0]), int(config["control"][1]))
+                told = config["control"]
+                made.control = Control(cls.measured_by, float(told[0]), int(told[1]))
         except (KeyError, TypeError, IndexError) as error:
             raise ArtifactError(f"The saved attack lacks {error} or holds it in another form.") from None
         return made

@@ -46,6 +46,8 @@ class Structure(Attack):
     summary: ClassVar[str] = "only which rows share a tag: places the graph over that of public texts"
     reads: ClassVar[Literal["terms", "text", "row"]] = "text"
     public: ClassVar[bool] = True
+    together: ClassVar[bool] = True
+    wants: ClassVar[tuple[str, ...]] = ("tags",)
 
     def __post_init__(self) -> None:
         """Check every field."""

@@ -52,6 +52,7 @@ class Unpaired(Attack):
     summary: ClassVar[str] = "no pairs: lays the stolen cloud over a public one, whatever key turned it"
     reads: ClassVar[Literal["terms", "text", "row"]] = "text"
     public: ClassVar[bool] = True
+    together: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Check every field."""

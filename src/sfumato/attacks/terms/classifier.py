@@ -183,7 +183,11 @@ def best_of(
 
     Its `tried` holds the leakage of each there, `search` what it was chosen from, `chosen` what it is.
     """
-    training = attack._training_set(texts, vectors, mechanism, on_step)
+    return best_reader(attack, attack._training_set(texts, vectors, mechanism, on_step), on_step)
+
+
+def best_reader(attack: TokenClassifier, training: TrainingSet, on_step: OnStep | None = None) -> TokenReader:
+    """The same on a training set that is there; see `best_of`."""
     readers = _fit(attack, training, on_step, shapes=SHAPES)
     best = min(readers.values(), key=lambda reader: reader.loss)
     best.tried = {name: reader.leakage for name, reader in readers.items()}

@@ -138,7 +138,7 @@ class Informed(Attack):
     ) -> InformedReader:
         """Embed every candidate of every text that names exactly one term; other texts are not asked."""
         sentences, clean = checked(texts, vectors)
-        concept = self._concept()
+        concept = candidate_terms(self.concept)
         terms = tuple(term.lower() for term in concept.terms)
         prior = _checked_prior(
             None if self.prior is None else [self.prior.get(term, 0.0) for term in terms], len(terms)
@@ -165,17 +165,17 @@ class Informed(Attack):
             made.measure_control(clean[asked], truth)
         return made
 
-    def _concept(self) -> Concept:
-        if self.concept is None:
-            raise ParameterError("`concept` must say what the attacker is after. Found none. Pass one.")
-        concept = (
-            self.concept if isinstance(self.concept, Concept) else Concept.from_terms("terms", self.concept)
+
+def candidate_terms(given: Concept | Sequence[str] | None) -> Concept:
+    """What an attacker chooses from: a concept of two terms or more."""
+    if given is None:
+        raise ParameterError("`concept` must say what the attacker is after. Found none. Pass one.")
+    concept = given if isinstance(given, Concept) else Concept.from_terms("terms", given)
+    if len(concept.terms) < 2:
+        raise ParameterError(
+            f"`concept` must have at least 2 terms to choose from. Found {len(concept.terms)}."
         )
-        if len(concept.terms) < 2:
-            raise ParameterError(
-                f"`concept` must have at least 2 terms to choose from. Found {len(concept.terms)}."
-            )
-        return concept
+    return concept
 
 
 class InformedReader(Inverter):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -112,7 +112,7 @@ class TokenReader(Inverter):
         return artifacts.save(path, self.kind, config, {k: v for each in arrays for k, v in each.items()})
 
     @classmethod
-    def load(cls, path: PathLike) -> TokenReader:
+    def load(cls, path: PathLike) -> Self:
         """Read it back."""
         artifact = artifacts.load(path, cls.kind)
         try:

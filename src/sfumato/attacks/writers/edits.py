@@ -1,4 +1,4 @@
-"""Texts one edit away: a wordpiece left out, swapped with the next, replaced, or put in."""
+"""Texts a few edits away: wordpieces left out, swapped, replaced, put in, moved, or two of these at once."""
 
 from __future__ import annotations
 
@@ -54,3 +54,52 @@ def one_edit(tokens: Tensor, likely: Tensor, specials: Specials) -> tuple[Tensor
     made = torch.cat([texts[wanted] for texts, wanted in kinds])
     rows = torch.cat([wanted.nonzero()[:, 0] for _, wanted in kinds])
     return made, rows
+
+
+def moved(
+    tokens: Tensor, count: int, specials: Specials, generator: torch.Generator, longest: int = 5
+) -> tuple[Tensor, Tensor]:
+    """Return `count` texts for each of `tokens`, a run of wordpieces of it put elsewhere, and their rows.
+
+    The run and its new place are drawn at random; texts that stay as they were are left out.
+    """
+    number, width = tokens.shape
+    device = tokens.device
+    size = (tokens != specials.pad).sum(1, keepdim=True) - 2  # without begin and end
+    draws = torch.rand(3, number, count, generator=generator, device=device)
+    run = 1 + (draws[0] * (size - 1).clamp(1, longest)).long().clamp_max(longest - 1)
+    run = torch.minimum(run, size.clamp_min(1))
+    start = 1 + (draws[1] * (size - run + 1).clamp_min(1)).long()
+    goal = 1 + (draws[2] * (size - run + 1).clamp_min(1)).long()
+    at = torch.arange(width, device=device)
+    first, last = torch.minimum(start, goal)[..., None], (torch.maximum(start, goal) + run)[..., None]
+    run, start, goal = run[..., None], start[..., None], goal[..., None]
+    rest = torch.where(start < goal, at + run, at - run)  # what makes room for the run
+    inside = (at >= goal) & (at < goal + run)
+    source = torch.where(inside, at - goal + start, rest)
+    source = torch.where((at >= first) & (at < last), source, at)
+    made = tokens[:, None].expand(-1, count, -1).gather(2, source.clamp(0, width - 1))
+    other = ((made != tokens[:, None]).any(-1)) & (size > 1)
+    return made[other], other.nonzero()[:, 0]
+
+
+def combined(tokens: Tensor, made: Tensor, chosen: Tensor, specials: Specials) -> tuple[Tensor, Tensor]:
+    """Return edits of the same text that keep its length, two at a time, and their rows.
+
+    Args:
+        tokens: `(n, width)` the texts that were edited.
+        made: `(m, width)` their edits.
+        chosen: `(n, k)` which of `made` to combine for each text; -1 for none.
+        specials: the wordpieces that are none.
+    """
+    count = chosen.shape[1]
+    left, right = torch.triu_indices(count, count, 1, device=tokens.device)
+    edits = made[chosen.clamp_min(0)]
+    changed = edits != tokens[:, None]
+    # An edit that keeps the length leaves end and padding where they are.
+    blank = (edits == specials.pad) == (tokens == specials.pad)[:, None]
+    usable = (chosen >= 0) & blank.all(-1) & changed.any(-1)
+    apart = ~(changed[:, left] & changed[:, right]).any(-1)
+    wanted = apart & usable[:, left] & usable[:, right]
+    both = torch.where(changed[:, left], edits[:, left], edits[:, right])
+    return both[wanted], wanted.nonzero()[:, 0]

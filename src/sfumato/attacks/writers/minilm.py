@@ -13,7 +13,7 @@ import numpy as np
 from sfumato.attacks.base import Attack, OnStep, checked, entrance_of, held_back
 from sfumato.attacks.huggingface.training import seeded
 from sfumato.attacks.on_device import rows_on
-from sfumato.attacks.writers.search import Search
+from sfumato.attacks.writers.search import STRONG, Search
 from sfumato.attacks.writers.textreader import TextReader
 from sfumato.attacks.writers.training import Trainer
 from sfumato.attacks.writers.writing import WriterTraining
@@ -26,6 +26,8 @@ from sfumato.release import Release, Releasing, as_release
 from sfumato.types import Vectors
 
 PACKAGE = "sfumato_minilm_inverter"
+_SEARCHED = ("steps", "beam", "branch", "likeliest", "polish", "wide", "moves", "pairs", "cycles")
+"""Settings of the search, by the names that `Search` has for them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +43,12 @@ class ReadyMade(Attack):
         branch: corrections written for each hypothesis in each round, where more than one is kept.
         likeliest: texts followed at once while one is written, of which the likeliest stays; 1 is faster.
         polish: rounds of editing the best text at the end, a wordpiece each time; some 200 embeddings each.
+        wide: texts of each vector that are edited in a round, of the `beam` that are kept.
+        moves: runs of wordpieces put elsewhere in each text that is edited.
+        pairs: the best edits of a text that are also tried two at a time.
+        cycles: times that corrections and edits are gone through, where more than one text is kept.
+        strong: search as hard as was worth it, some 6,000 texts embedded for each vector, in place of the
+            nine settings above; wants a GPU.
         epochs: times it goes through the texts it is given, on freshly noised vectors.
         held_back: share of the texts held back for the control.
         device: such as "cpu" or "cuda"; a GPU when None and there is one.
@@ -51,6 +59,11 @@ class ReadyMade(Attack):
     branch: int = 8
     likeliest: int = 4
     polish: int = 0
+    wide: int = 1
+    moves: int = 0
+    pairs: int = 0
+    cycles: int = 1
+    strong: bool = False
     epochs: float = 0.0
     batch: int = 64
     rate: float = 5e-4
@@ -71,11 +84,20 @@ class ReadyMade(Attack):
         whole_number(self.branch, "branch", 1, 1024)
         whole_number(self.likeliest, "likeliest", 1, 1024)
         whole_number(self.polish, "polish", 0, 10_000)
+        whole_number(self.wide, "wide", 1, 1024)
+        whole_number(self.moves, "moves", 0, 10_000)
+        whole_number(self.pairs, "pairs", 0, 256)
+        whole_number(self.cycles, "cycles", 1, 1000)
         whole_number(self.batch, "batch", 1, 10**6)
         finite_number(self.epochs, "epochs", 0.0, 1e4)
         finite_number(self.rate, "rate", 1e-7, 1.0)
         finite_number(self.held_back, "held_back", 0.0, 0.9)
         whole_number(self.seed, "seed", 0, 2**63 - 1)
+        if not isinstance(self.strong, bool):
+            raise InputError(f"strong has to be true or false. Found {self.strong!r:.40}.")
+        others = [name for name in _SEARCHED if getattr(self, name) != getattr(type(self), name)]
+        if self.strong and others:
+            raise InputError(f"strong has a search of its own. Found {others[0]} beside it. Leave one away.")
 
     def fit(
         self,
@@ -88,16 +110,7 @@ class ReadyMade(Attack):
         """Load the reader; texts, where there are any, are for the control and for practice."""
         reader = TextReader.load(model_path(), device=self.device)
         reader.seed = self.seed
-        beam = self.beam if self.steps else 1
-        first = 4 * beam if beam > 1 else 1
-        reader.search = Search(
-            steps=self.steps,
-            beam=beam,
-            branch=self.branch,
-            first=first,
-            likeliest=self.likeliest,
-            polish=self.polish,
-        )
+        reader.search = STRONG if self.strong else self._search()
         if reader.search.compares:
             reader.embedder = load_embedder("minilm")
         known, clean = ([], None) if vectors is None or not len(texts) else checked(texts, vectors)
@@ -116,6 +129,12 @@ class ReadyMade(Attack):
             if self.epochs and clean is not None:
                 self._practise(reader, known, clean, release, on_step)
         return reader
+
+    def _search(self) -> Search:
+        """How hard to look, by the settings of its own."""
+        beam = self.beam if self.steps else 1
+        asked = {name: getattr(self, name) for name in _SEARCHED}
+        return Search(**{**asked, "beam": beam, "first": 4 * beam if beam > 1 else 1})
 
     def _practise(
         self,

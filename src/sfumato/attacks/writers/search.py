@@ -9,15 +9,13 @@ import torch
 from torch import Tensor
 
 from sfumato.attacks.writers.beam import likeliest
-from sfumato.attacks.writers.edits import likely_pieces, one_edit
+from sfumato.attacks.writers.candidates import EXACT, Beam, best, joined, leaders
+from sfumato.attacks.writers.edits import combined, likely_pieces, moved, one_edit
 from sfumato.attacks.writers.generate import Specials, Written, write
 from sfumato.attacks.writers.network import Network
 
 Encode = Callable[[Tensor], Tensor]
 """Wordpieces `(n, longest + 2)` in, the unit vectors of their texts out."""
-
-EXACT = 0.99999
-"""Cosine from which there is nothing left to correct."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +30,14 @@ class Search:
         heat: temperature of every text but the first of its kind, which is the likeliest.
         likeliest: texts followed at once while the first hypothesis is written, of which the likeliest stays;
             1 takes the likeliest wordpiece each time. For a search that begins with one hypothesis.
-        polish: rounds of editing the best text at the end, one wordpiece each time, while that comes closer.
+        polish: rounds of editing the best texts at the end, one wordpiece each time, while that comes closer.
         choices: wordpieces tried at each place of a text that is edited.
+        wide: texts of each vector that are edited in a round, the closest ones of the beam.
+        moves: runs of wordpieces put elsewhere in each text that is edited, drawn at random.
+        pairs: the best edits of a text that are also tried two at a time.
+        cycles: times that corrections and edits are gone through, each time from what the last one found.
+        likelihood: weight of a text's mean log probability beside its cosine when the last choice is made.
+        feedback: tell the corrector the vector of its hypothesis, not its text alone.
     """
 
     steps: int = 20
@@ -44,6 +48,12 @@ class Search:
     likeliest: int = 1
     polish: int = 0
     choices: int = 8
+    wide: int = 1
+    moves: int = 0
+    pairs: int = 0
+    cycles: int = 1
+    likelihood: float = 0.0
+    feedback: bool = True
 
     @property
     def compares(self) -> bool:
@@ -57,26 +67,13 @@ class Search:
             return 1
         start = max(self.first, 1) if self.beam > 1 or self.steps == 0 else 1
         each = self.beam * self.branch if self.beam > 1 else 1
-        return start + self.steps * each
+        return start + self.cycles * self.steps * each
 
 
-@dataclass(slots=True)
-class Beam:
-    """The best hypotheses so far for each of n vectors, the closest first."""
-
-    tokens: Tensor
-    """`(n, beam, longest + 2)`"""
-    vectors: Tensor
-    cosines: Tensor
-
-    def rows(self, which: Tensor) -> Beam:
-        """Those of some of the vectors."""
-        return Beam(self.tokens[which], self.vectors[which], self.cosines[which])
-
-    def put(self, which: Tensor, other: Beam) -> None:
-        """Set those of some of the vectors."""
-        self.tokens[which], self.vectors[which] = other.tokens, other.vectors
-        self.cosines[which] = other.cosines
+STRONG = Search(
+    steps=12, beam=8, branch=8, first=64, polish=6, choices=4, wide=4, moves=48, cycles=2
+)  # fmt: skip
+"""Corrections and edits of several texts, twice: some 6,000 texts embedded for each vector."""
 
 
 class Searcher:
@@ -96,48 +93,90 @@ class Searcher:
         Where a single hypothesis is followed it may be given: wordpieces `(n, longest + 2)`.
         """
         if settings.beam == 1 and settings.steps:
-            beam = self._follow(targets, ratio, settings, start)
+            beam = self._polished(targets, ratio, self._follow(targets, ratio, settings, start), settings)
         else:
             beam = self._first(targets, ratio, settings)
-            for _ in range(settings.steps):
-                open_rows = (beam.cosines[:, 0] < EXACT).nonzero()[:, 0]
-                if not len(open_rows):
-                    break
-                part = self._round(targets[open_rows], ratio[open_rows], beam.rows(open_rows), settings)
-                beam.put(open_rows, part)
-        return self._polished(targets, ratio, beam, settings)
+            for _ in range(max(settings.cycles, 1)):
+                beam = self._stepped(targets, ratio, beam, settings)
+                beam = self._polished(targets, ratio, beam, settings)
+        return self._likely_first(targets, ratio, beam, settings.likelihood) if settings.likelihood else beam
+
+    def _stepped(self, targets: Tensor, ratio: Tensor, beam: Beam, settings: Search) -> Beam:
+        """Correct the texts of every vector that is not read yet."""
+        for _ in range(settings.steps):
+            open_rows = (beam.cosines[:, 0] < EXACT).nonzero()[:, 0]
+            if not len(open_rows):
+                break
+            part = self._round(targets[open_rows], ratio[open_rows], beam.rows(open_rows), settings)
+            beam.put(open_rows, part)
+        return beam
 
     def _polished(self, targets: Tensor, ratio: Tensor, beam: Beam, settings: Search) -> Beam:
-        """Edit the best text of each vector for as long as one edit brings it closer."""
+        """Edit the best texts of each vector for as long as that brings them closer."""
         open_rows = torch.arange(len(targets), device=targets.device)
         for _ in range(settings.polish):
             open_rows = open_rows[beam.cosines[open_rows, 0] < EXACT]
             if not len(open_rows):
                 break
-            before = beam.cosines[open_rows, 0]
-            self._edit(targets, ratio, beam, open_rows, settings.choices)
-            open_rows = open_rows[beam.cosines[open_rows, 0] > before + 1e-6]
+            before = beam.rows(open_rows)
+            after = self._edited(targets[open_rows], ratio[open_rows], before, settings)
+            beam.put(open_rows, after)
+            own = slice(None, settings.wide)
+            open_rows = open_rows[(after.cosines[:, own] > before.cosines[:, own] + 1e-6).any(1)]
         return beam
 
-    def _edit(self, targets: Tensor, ratio: Tensor, beam: Beam, which: Tensor, choices: int) -> None:
-        """Put the closest text one edit away in the place of the best, where it is closer."""
-        tokens, goals = beam.tokens[which, 0], targets[which]
-        likely = likely_pieces(self.network, goals, ratio[which], beam.vectors[which, 0], tokens, choices)
+    def _edited(self, targets: Tensor, ratio: Tensor, beam: Beam, settings: Search) -> Beam:
+        """The closest of some texts for each vector and all those one edit away from the first of them."""
+        width = min(settings.wide, beam.tokens.shape[1])
+        tokens, vectors = beam.tokens[:, :width].flatten(0, 1), beam.vectors[:, :width].flatten(0, 1)
+        owners = torch.arange(len(targets), device=targets.device).repeat_interleave(width)
+        goals = targets[owners]
+        likely = self._likely(goals, ratio[owners], vectors, tokens, settings.choices)
         made, rows = one_edit(tokens, likely, self.specials)
+        if settings.moves:
+            other, more = moved(tokens, settings.moves, self.specials, self.generator)
+            made, rows = torch.cat([made, other]), torch.cat([rows, more])
         if not len(made):
-            return
-        vectors = self.encode(made)
-        self.compared += len(made)
-        cosines = (vectors * goals[rows].to(vectors.dtype)).sum(1).float()
-        closest = torch.full((len(which),), -2.0, device=cosines.device)
-        closest = closest.scatter_reduce(0, rows, cosines, "amax")
-        numbers = torch.arange(len(made), device=rows.device)
-        winners = torch.where(cosines == closest[rows], numbers, len(made))
-        first = torch.full_like(which, len(made)).scatter_reduce(0, rows, winners, "amin")
-        chosen = first[closest > beam.cosines[which, 0]]
-        place = which[rows[chosen]]
-        beam.tokens[place, 0], beam.vectors[place, 0] = made[chosen], vectors[chosen].to(beam.vectors.dtype)
-        beam.cosines[place, 0] = cosines[chosen]
+            return beam
+        cosines = self._compared(made, goals[rows])
+        if settings.pairs:
+            chosen = leaders(cosines, rows, len(tokens), settings.pairs)
+            other, more = combined(tokens, made, chosen, self.specials)
+            made, rows = torch.cat([made, other]), torch.cat([rows, more])
+            cosines = torch.cat([cosines, self._compared(other, goals[more])])
+        # Of each text no more than half a beam comes from its edits: the others would be all alike.
+        chosen = leaders(cosines, rows, len(tokens), max(1, (width + 1) // 2)).view(len(targets), -1)
+        found = torch.where(chosen[..., None] < 0, tokens.view(len(targets), width, -1)[:, :1], made[chosen])
+        return best(joined(beam, self._embedded(found, targets)), beam.tokens.shape[1])
+
+    def _likely(self, goals: Tensor, ratio: Tensor, guess: Tensor, tokens: Tensor, count: int) -> Tensor:
+        """Wordpieces to try at each place of each text."""
+        found: Tensor = likely_pieces(self.network, goals, ratio, guess, tokens, count)
+        return found
+
+    def _compared(self, tokens: Tensor, goals: Tensor, rows: int = 1 << 17) -> Tensor:
+        """How close candidates `(m, length)` come to the vector of each."""
+        self.compared += len(tokens)
+        found = [torch.zeros(0, device=goals.device)]
+        for start in range(0, len(tokens), rows):
+            vectors = self.encode(tokens[start : start + rows])
+            found.append((vectors * goals[start : start + rows].to(vectors.dtype)).sum(1).float())
+        return torch.cat(found)
+
+    def _likely_first(self, targets: Tensor, ratio: Tensor, beam: Beam, weight: float) -> Beam:
+        """Put the text first that is closest and likeliest together, where none is exact."""
+        count, width, length = beam.tokens.shape
+        scores = log_likelihood(
+            self.network,
+            self.specials,
+            targets.repeat_interleave(width, 0),
+            ratio.repeat_interleave(width),
+            beam.tokens.flatten(0, 1),
+        ).view(count, width)
+        merit = torch.where(beam.cosines < EXACT, beam.cosines + weight * scores, 9.0)
+        order = merit.argsort(dim=1, descending=True, stable=True)
+        rows = torch.arange(count, device=order.device)[:, None]
+        return Beam(beam.tokens[rows, order], beam.vectors[rows, order], beam.cosines[rows, order])
 
     def _embedded(self, tokens: Tensor, targets: Tensor) -> Beam:
         """Candidates `(n, k, length)` with their vectors and how close these come."""
@@ -164,7 +203,9 @@ class Searcher:
         tokens = written.tokens.view(len(targets), len(heats), -1)
         return best(self._embedded(tokens, targets), settings.beam)
 
-    def _corrected(self, targets: Tensor, ratio: Tensor, beam: Beam, heats: list[float]) -> Tensor:
+    def _corrected(
+        self, targets: Tensor, ratio: Tensor, beam: Beam, heats: list[float], feedback: bool
+    ) -> Tensor:
         """Corrections of every hypothesis, `(n, beam * len(heats), length)`."""
         width = beam.tokens.shape[1]
         written = write(
@@ -172,7 +213,7 @@ class Searcher:
             self.specials,
             targets.repeat_interleave(width, 0),
             ratio=ratio.repeat_interleave(width),
-            guess=beam.vectors.flatten(0, 1),
+            guess=beam.vectors.flatten(0, 1) if feedback else None,
             tokens=beam.tokens.flatten(0, 1),
             temperatures=heats,
             generator=self.generator,
@@ -181,13 +222,8 @@ class Searcher:
 
     def _round(self, targets: Tensor, ratio: Tensor, beam: Beam, settings: Search) -> Beam:
         heats = self._heats(settings.branch, settings.heat)
-        found = self._embedded(self._corrected(targets, ratio, beam, heats), targets)
-        pool = Beam(
-            torch.cat([beam.tokens, found.tokens], 1),
-            torch.cat([beam.vectors, found.vectors], 1),
-            torch.cat([beam.cosines, found.cosines], 1),
-        )
-        return best(pool, settings.beam)
+        found = self._embedded(self._corrected(targets, ratio, beam, heats, settings.feedback), targets)
+        return best(joined(beam, found), settings.beam)
 
     def _follow(self, targets: Tensor, ratio: Tensor, settings: Search, start: Tensor | None) -> Beam:
         """Correct one hypothesis greedily; it moves on each time, and the closest one seen is kept."""
@@ -196,13 +232,10 @@ class Searcher:
         current = self._embedded(start[:, None], targets)
         kept = current
         for _ in range(settings.steps):
-            current = self._embedded(self._corrected(targets, ratio, current, [0.0]), targets)
-            pool = Beam(
-                torch.cat([kept.tokens, current.tokens], 1),
-                torch.cat([kept.vectors, current.vectors], 1),
-                torch.cat([kept.cosines, current.cosines], 1),
+            current = self._embedded(
+                self._corrected(targets, ratio, current, [0.0], settings.feedback), targets
             )
-            kept = best(pool, 1)
+            kept = best(joined(kept, current), 1)
         return kept
 
 
@@ -215,16 +248,18 @@ def hypothesis(network: Network, specials: Specials, vectors: Tensor, ratio: Ten
     return Written(found.tokens[::width], found.scores[::width])
 
 
-def best(pool: Beam, width: int) -> Beam:
-    """The closest `width` different candidates of each row."""
-    order = pool.cosines.argsort(dim=1, descending=True, stable=True)
-    rows = torch.arange(len(order), device=order.device)[:, None]
-    tokens, cosines = pool.tokens[rows, order], pool.cosines[rows, order]
-    factors = torch.arange(1, tokens.shape[-1] + 1, device=tokens.device) * 2654435761 % 2147483647
-    names = (tokens * factors).sum(-1) + (tokens * tokens * factors.flip(0)).sum(-1)
-    earlier = torch.ones(names.shape[1], names.shape[1], device=names.device).tril(-1).bool()
-    again = ((names[:, :, None] == names[:, None, :]) & earlier).any(-1)
-    chosen = torch.where(again, cosines - 4.0, cosines).argsort(dim=1, descending=True, stable=True)[
-        :, :width
-    ]
-    return Beam(tokens[rows, chosen], pool.vectors[rows, order][rows, chosen], cosines[rows, chosen])
+@torch.no_grad()
+def log_likelihood(
+    network: Network, specials: Specials, vectors: Tensor, ratio: Tensor, tokens: Tensor, rows: int = 256
+) -> Tensor:
+    """Mean log probability of a wordpiece of each text, given its vector alone."""
+    found = [torch.zeros(0, device=tokens.device)]
+    for start in range(0, len(tokens), rows):
+        part, own = tokens[start : start + rows], vectors[start : start + rows]
+        hidden = network(own, part[:, :-1], ratio[start : start + rows])
+        scores = network.logits(hidden, (own * network.sizes.dim**0.5).to(hidden.dtype)).float()
+        wanted = part[:, 1:]
+        each = scores.gather(2, wanted[..., None])[..., 0] - scores.logsumexp(-1)
+        real = wanted != specials.pad
+        found.append((each * real).sum(1) / real.sum(1).clamp_min(1))
+    return torch.cat(found)

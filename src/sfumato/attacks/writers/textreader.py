@@ -15,7 +15,8 @@ from sfumato.arrays import as_vectors
 from sfumato.artifacts import PathLike
 from sfumato.attacks.base import Control, Embeds, Inverter, Recovered
 from sfumato.attacks.huggingface.training import autocast
-from sfumato.attacks.kept_release import pack_victim, unpack_victim
+from sfumato.attacks.kept_release import Tensors, pack_victim, unpack_victim
+from sfumato.attacks.writers.estimate import LinearEstimate
 from sfumato.attacks.writers.generate import Specials
 from sfumato.attacks.writers.network import Network, Sizes
 from sfumato.attacks.writers.quantise import Arrays, pack, unpack
@@ -27,13 +28,13 @@ from sfumato.errors import ArtifactError, InputError
 from sfumato.gpu.filtering import unit_rows
 from sfumato.metrics.reconstruction import token_f1
 from sfumato.preparing import Entrance
-from sfumato.release import AS_IT_IS, Release
+from sfumato.release import Release
 from sfumato.types import Vectors
 
 GREEDY = Search(steps=0, beam=1, first=1)
 _ROWS = 64
 _CONTROL_ROWS = 200
-_WEIGHTS = "network."
+_WEIGHTS, _ESTIMATE = "network.", "estimate."
 
 
 class TextReader(Inverter):
@@ -47,6 +48,7 @@ class TextReader(Inverter):
         search: how hard to look; the default writes one text and looks no further.
         ratio: the noise ratio the vectors hold, for a network that was taught what it means.
         seed: of the samples a search draws.
+        estimate: what is made of a release before the network sees it; None shows it as it is.
     """
 
     kind = "text-reader"
@@ -61,15 +63,23 @@ class TextReader(Inverter):
         search: Search = GREEDY,
         ratio: float = 0.0,
         seed: int = 0,
+        estimate: LinearEstimate | None = None,
     ) -> None:
-        self.network, self.pieces = network.eval(), pieces
+        self.network, self.pieces, self.estimate = network.eval(), pieces, estimate
         self.embedder, self.release = embedder, release
         self.search, self.ratio, self.seed = search, ratio, seed
+        self.practice: dict[str, Any] | None = None
+        """How it practised, for the record, where it did."""
 
     @property
     def dim(self) -> int:
         """The dimension of the vectors it reads."""
-        return int(self.network.sizes.dim)
+        return int(self.network.sizes.dim) if self.estimate is None else self.estimate.dim
+
+    def shown(self, released: Any) -> Vectors:
+        """The unit vectors that the network is shown of releases."""
+        rows = unit(np.asarray(released, np.float32))
+        return rows if self.estimate is None else unit(self.estimate(rows))
 
     @property
     def specials(self) -> Specials:
@@ -81,7 +91,7 @@ class TextReader(Inverter):
 
         `details` holds `cosine` after a search.
         """
-        rows = unit(as_vectors(vectors, dim=self.dim).astype(np.float32))
+        rows = self.shown(as_vectors(vectors, dim=self.dim))
         searcher = None
         if self.search.compares:
             if self.embedder is None:
@@ -108,12 +118,13 @@ class TextReader(Inverter):
             return beam.tokens[:, 0], beam.cosines[:, 0]
 
     def encode(self, tokens: Tensor) -> Tensor:
-        """The unit vectors that the victim would release for these texts, were it not for the noise."""
+        """What the network is shown of these texts' releases, were it not for the noise."""
         texts = self.pieces.decode(tokens.cpu().numpy())
         # An encoder may refuse an empty text, and none is the right one.
         inputs = Entrance.of(self.embedder).embed([text or "." for text in texts])
-        vectors = (self.release or AS_IT_IS).expected(inputs).astype(np.float32)
-        return torch.from_numpy(unit(vectors)).to(tokens.device)
+        # Where nobody says what the victim releases, the estimate is compared with what it estimates.
+        rows = unit(inputs) if self.release is None else self.shown(self.release.expected(inputs))
+        return torch.from_numpy(rows).to(tokens.device)
 
     def measure(self, texts: Sequence[str], clean: Vectors, rows: int = _CONTROL_ROWS) -> None:
         """Set the control: token F1 on clean vectors of texts that were held back."""
@@ -134,9 +145,12 @@ class TextReader(Inverter):
             "packed": packed,
             "embedder": getattr(self.embedder, "name", None),
             "victim": victim,
+            "practice": self.practice,
             "control": None if self.control is None else [self.control.value, self.control.rows],
         }
         arrays["pieces"] = np.frombuffer(self.pieces.to_json().encode(), np.uint8).copy()
+        if self.estimate is not None:
+            arrays |= {_ESTIMATE + name: rows for name, rows in self.estimate.tensors().items()}
         weights: Arrays = pack(self.network) if packed else plain(self.network)
         return artifacts.save(
             path, self.kind, config, arrays | {_WEIGHTS + name: rows for name, rows in weights.items()}
@@ -166,7 +180,9 @@ class TextReader(Inverter):
                 search=Search(**config["search"]),
                 ratio=float(config["ratio"]),
                 seed=int(config["seed"]),
+                estimate=_estimate(tensors, network.sizes.dim),
             )
+            made.practice = config.get("practice")
             if config["control"] is not None:
                 made.control = Control("token F1", float(config["control"][0]), int(config["control"][1]))
         except (KeyError, TypeError, IndexError) as error:
@@ -179,6 +195,16 @@ def unit(rows: Vectors) -> Vectors:
     if isinstance(rows, Tensor):
         return unit_rows(rows)  # type: ignore[no-any-return]
     found: Vectors = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), np.float32(1e-12))
+    return found
+
+
+def _estimate(tensors: Tensors, dim: int) -> LinearEstimate | None:
+    """The estimate that was saved, which must give what the network reads; None where there is none."""
+    parts = {name.removeprefix(_ESTIMATE): np.array(rows, np.float32) for name, rows in tensors.items()
+             if name.startswith(_ESTIMATE)}  # fmt: skip
+    found = LinearEstimate(**parts) if parts else None
+    if found is not None and len(found.after) != dim:
+        raise ArtifactError(f"The estimate must give {dim} dimensions. Found {len(found.after)}.")
     return found
 
 

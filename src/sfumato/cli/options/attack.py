@@ -9,7 +9,19 @@ import typer
 
 from sfumato.cli.output import checked_output
 
-AttackOption = Annotated[str, typer.Option(metavar="NAME", help="An attack of `sfumato attacks`.")]
+AttackOption = Annotated[
+    str | None, typer.Option(metavar="NAME", help="An attack of `sfumato attacks`; or --all.")
+]
+AllOption = Annotated[
+    bool, typer.Option("--all", help="Every attack that fits, the cheap and strong ones first.")
+]
+MinutesOption = Annotated[float, typer.Option(metavar="M", help="With --all: the time there is.")]
+TextsOption = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="The texts behind the vectors in IN, a row each.")
+]
+LabelsOption = Annotated[
+    str | None, typer.Option(metavar="COLUMN", help="A label of each text, for the attack `attributes`.")
+]
 TrainOption = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="The attacker's own texts; default: half of those in IN."),
@@ -46,4 +58,6 @@ LoadOption = Annotated[Path | None, typer.Option(metavar="DIR", help="Use a fitt
 ShowOption = Annotated[
     int, typer.Option(metavar="N", help="Print N rows, of those the file marks as showable.")
 ]
-ShowTextsOption = Annotated[bool, typer.Option(help="With --show: every row may be printed.")]
+ShowTextsOption = Annotated[
+    bool, typer.Option(help="With --show: every row may be printed. With --all: ten rows are.")
+]

@@ -41,6 +41,14 @@ GroupColumnOption = Annotated[
     str | None,
     typer.Option(metavar="NAME", help="What a row belongs to, a person or a note: kept on one side."),
 ]
+LabelColumnOption = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="A label of each text, a topic or a sex: the attack `attributes`."),
+]
+TagsColumnOption = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Tags that the store shows of each row: the attack `structure`."),
+]
 ConceptOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -97,6 +105,24 @@ LimitOption = Annotated[int, typer.Option(help="Most texts read from IN.")]
 SeedOption = Annotated[int, typer.Option(help="The same seed gives the same figures.")]
 ShowTextsOption = Annotated[
     bool, typer.Option("--show-texts", help="Any text of IN may stand in the report and the JSON.")
+]
+SarifOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Write what code hosts show beside a change (SARIF 2.1.0).",
+        dir_okay=False,
+        callback=checked_output,
+    ),
+]
+CompareOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="An earlier --json: fails if leakage grew by more than chance explains.",
+        exists=True,
+        dir_okay=False,
+    ),
 ]
 OutOption = Annotated[
     Path | None,

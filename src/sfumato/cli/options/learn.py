@@ -24,24 +24,31 @@ ShapeOption = Annotated[str, typer.Option(help="ellipsoid (any direction) or mas
 EmbedderOption = Annotated[str, typer.Option(help="An encoder: a name of `sfumato embedders`, or a path.")]
 KindOption = Annotated[str, typer.Option(help="How an ellipsoid follows the concept: sharp, water or blend.")]
 StrengthOption = Annotated[
-    float | None, typer.Option(help="How strongly it follows; sharp: 10, or 5 beside neutral copies.")
+    float | None, typer.Option(help="How strongly it follows; sharp: 10, or 5 beside neutral texts.")
 ]
 EpsilonOption = Annotated[float | None, typer.Option(help="Set the noise by epsilon.")]
 NoiseRatioOption = Annotated[float | None, typer.Option(help="Set the noise by its length over a vector's.")]
 NeutralOption = Annotated[
-    int, typer.Option(help="Neutral copies embedded for a text with a concept; 0 for none.")
+    int, typer.Option(help="Public terms that stand in for one that is found; 0 embeds texts as they are.")
+]
+NeutralByOption = Annotated[
+    str,
+    typer.Option(
+        metavar="WAY",
+        help="What stands in: removal (nothing), placeholder (a word), soft (one token: their mean), copies.",
+    ),
 ]
 OnlyMatchingOption = Annotated[
     bool, typer.Option(help="No noise for texts without the concept (which then shows).")
 ]
 HidePresenceOption = Annotated[
     bool,
-    typer.Option(help="Beside neutral copies: take out of every release what shows that they are neutral."),
+    typer.Option(help="Beside neutral texts: take out of every release what shows that they are neutral."),
 ]
 HideContextOption = Annotated[
     int,
     typer.Option(
-        help="Beside neutral copies: directions that foretell a term to take out, such as 32; costs use."
+        help="Beside neutral texts: directions that foretell a term to take out, such as 32; costs use."
     ),
 ]
 HideMissedOption = Annotated[

@@ -33,6 +33,26 @@ LedgerOption = Annotated[
     str | None,
     typer.Option("--ledger", metavar="FILE", help="Count what is spent on each text; needs --secret."),
 ]
+AccountingOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="sum|curve",
+        help="How the ledger counts: sum adds epsilons up; curve says what all releases tell together.",
+    ),
+]
+CeilingAdvantageOption = Annotated[
+    float | None,
+    typer.Option(
+        help="Most that all releases of a text may tell of two terms: 0.3 is 30 % better than a coin; curve."
+    ),
+]
+LedgerDistanceOption = Annotated[
+    float | None,
+    typer.Option(
+        "--distance",
+        help="Between these two, in the mechanism's metric; that of the worst pair learned if left out.",
+    ),
+]
 AllowRemoteOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -74,8 +94,14 @@ def reference(
     tenant: str = "",
     collection: str = "",
     allow_remote: list[str] | None = None,
+    accounting: str | None = None,
+    ceiling_advantage: float | None = None,
+    distance: float | None = None,
 ) -> ProtectorReference:
     """What --protector, --secret, --ledger and the like name together."""
+    curve = counts_curves(accounting, ceiling, ceiling_advantage, distance)
+    if ledger is None and (curve or accounting is not None):
+        raise InputError("--accounting and its ceiling are about a ledger. Name its file with --ledger.")
     return ProtectorReference(
         folder="" if folder is None else str(folder),
         secret=place_given(secret, "--secret"),
@@ -84,4 +110,25 @@ def reference(
         tenant=tenant,
         collection=collection,
         allow_remote=tuple(allow_remote or ()),
+        counting="curve" if curve else "own",
+        ceiling_advantage=ceiling_advantage,
+        distance=distance,
     )
+
+
+def counts_curves(
+    accounting: str | None, ceiling: float | None, ceiling_advantage: float | None, distance: float | None
+) -> bool:
+    """Whether --accounting, or a ceiling that only makes sense with it, asks for curves."""
+    if accounting not in (None, "sum", "curve"):
+        raise InputError(f"--accounting must be sum or curve. Found {accounting!r:.40}.")
+    curve = accounting == "curve" or (accounting is None and ceiling_advantage is not None)
+    if curve and ceiling is not None:
+        raise InputError(
+            "--ceiling adds epsilons up, and curves are counted here. Give --ceiling-advantage in its place."
+        )
+    if not curve and (ceiling_advantage is not None or distance is not None):
+        raise InputError(
+            "--ceiling-advantage and --distance are for --accounting curve. Say so, or drop them."
+        )
+    return curve

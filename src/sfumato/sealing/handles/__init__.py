@@ -19,6 +19,7 @@ HANDLES: Registry[Handle] = Registry(
         Entry("codes", f"{_HOME}.codes:CodeHandle", "a few bits of a vector, for stores that rank"),
         Entry("noise", f"{_HOME}.noise:NoiseHandle", "a released vector, for stores that rank"),
     ],
+    group="sfumato.handles",
 )
 
 __all__ = ["HANDLES", "Handle"]

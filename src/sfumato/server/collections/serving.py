@@ -7,12 +7,10 @@ opened again by the next request.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import logging
 import os
 import threading
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import cast
 
 import numpy as np
@@ -23,6 +21,7 @@ from sfumato.embedders.base import OnBatch
 from sfumato.embedders.loader import remote_address
 from sfumato.errors import ArtifactError, EndpointError, InputError, SfumatoError, StoreError
 from sfumato.sealing.client.database import is_begun
+from sfumato.sealing.client.place import take_place
 from sfumato.sealing.crypto.keys import SealingKey
 from sfumato.sealing.store import SealedStore
 from sfumato.server.collections.allowed import AllowedCollection, names_of, read_allowed
@@ -144,18 +143,7 @@ class ServedCollection:
         """Keep other processes away from a store that is files: they would not see each other's changes."""
         if not self.allowed.on_this_machine:
             return
-        path = Path(f"{self.allowed.state}.lock")
-        try:
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._place = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            fcntl.flock(self._place, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise InputError(
-                "Another process serves this collection, whose store is a folder: one process may. Use a "
-                "store with a server, or --workers 1."
-            ) from None
-        except OSError as error:
-            raise InputError(f"The lock {path} cannot be taken: {error.strerror}.") from None
+        self._place = take_place(self.allowed.state)
 
     def _drop(self) -> None:
         store, self._store = self._store, None

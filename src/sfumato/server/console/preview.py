@@ -12,6 +12,7 @@ import threading
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -33,6 +34,7 @@ from sfumato.protector import Protector
 from sfumato.randomness import generator
 from sfumato.records import Record, make_records
 from sfumato.release import Releasing, as_release
+from sfumato.server.console.words import certificate
 from sfumato.server.http.logs import tell
 from sfumato.trials.reading import AttackMethod, Guesses, Read, Reading, attack, calibrate
 from sfumato.trials.split import Split
@@ -103,6 +105,11 @@ class Preview:
         if 1.0 in self.steps:
             return "ready"
         return "building" if self._started.locked() else "idle"
+
+    @cached_property
+    def certificate(self) -> dict[str, Any]:
+        """What an attacker can do, worked out once."""
+        return certificate(self._protector)
 
     def look(self, text: str, factor: float) -> dict[str, Any]:
         """Neighbours of a text and what the attack reads, before and after."""

@@ -138,6 +138,7 @@ def _state(tenant: Tenant, preview: Preview) -> dict[str, Any]:
     steps = sorted((each.figures for each in preview.steps.values()), key=lambda each: each.factor)
     return {
         "model": tenant.model,
+        "certificate": preview.certificate,
         "promise": words.promise(protector),
         "facts": words.facts(tenant),
         "notes": list(protector.guarantee.notes),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from sfumato.certifying import attacker_words, certificate_or_none, certified_figures
 from sfumato.protector import Protector
 from sfumato.server.tenancy.tenants import Tenant
 
@@ -15,6 +16,24 @@ _DISTANCES = {
     "chordal": "straight-line distance between two texts' directions",
     "chordal+radius": "straight-line distance between two directions, and difference in length",
 }
+
+
+def certificate(protector: Protector) -> dict[str, Any]:
+    """What an attacker can do: in words, in a few figures, and under which conditions."""
+    found = certificate_or_none(protector)
+    if found is None:
+        said = "Nothing is certified: this protector keeps no distances between terms, or its noise no law."
+        return {"words": said, "cards": [], "conditions": []}
+    return {
+        "words": _unbroken(attacker_words(found)),
+        "cards": [[_unbroken(each) for each in card] for card in certified_figures(found)],
+        "conditions": found["conditions"],
+    }
+
+
+def _unbroken(words: str) -> str:
+    """Keep a number and its percent sign on one line."""
+    return words.replace(" %", "\u00a0%")
 
 
 def promise(protector: Protector) -> str:
@@ -62,18 +81,18 @@ def facts(tenant: Tenant) -> list[tuple[str, str]]:
     rows = [
         ("mechanism", found.mechanism),
         ("hides", hidden),
-        (
-            "epsilon",
-            "none" if math.isinf(found.epsilon) else f"{found.epsilon:.4g}, counted in {found.metric}",
-        ),
-        (
-            "worst case",
-            "none" if math.isinf(found.worst_case_l2) else f"{found.worst_case_l2:.4g} per unit of length",
-        ),
         ("noise ratio", f"{protector.mechanism.noise_ratio(dim):.3g} times a vector's length"),
         ("proof", found.proof),
         ("encoder", protector.encoder.name),
         ("dimensions", str(tenant.dim)),
+        (
+            "worst case",
+            "none" if math.isinf(found.worst_case_l2) else f"{found.worst_case_l2:.4g} per unit of length",
+        ),
+        (
+            "epsilon",
+            "none" if math.isinf(found.epsilon) else f"{found.epsilon:.4g}, counted in {found.metric}",
+        ),
     ]
     return rows
 
@@ -92,6 +111,7 @@ def ledger(tenant: Tenant) -> dict[str, Any]:
         added[1] += row["rows"]
     return {
         "ceiling": tenant.ledger.ceiling,
+        "ceiling_advantage": tenant.ledger.ceiling_advantage,
         "calls": [
             {
                 "noise": noise,

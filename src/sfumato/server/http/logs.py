@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import logging
 import sys
-import traceback
 from datetime import datetime, timezone
-from pathlib import Path
 from typing import Any
+
+from sfumato.errors import place_of
 
 NAME = "sfumato.gateway"
 
@@ -25,14 +25,8 @@ class JsonLines(logging.Formatter):
         line.update(getattr(record, "fields", {}))
         error = record.exc_info[1] if record.exc_info else None
         if error is not None:
-            line["error"], line["at"] = type(error).__name__, place(error)
+            line["error"], line["at"] = type(error).__name__, place_of(error)
         return json.dumps(line, default=str)
-
-
-def place(error: BaseException) -> str:
-    """Where an error was raised, as the last calls that led there; no value of any variable."""
-    frames = traceback.extract_tb(error.__traceback__)[-3:]
-    return " > ".join(f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in frames)
 
 
 def start_logging() -> logging.Logger:

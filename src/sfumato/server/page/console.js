@@ -69,6 +69,7 @@ function showState(found) {
     ? "You see what is this tenant's only."
     : "No keys are configured: every program on this machine may use this gateway, and nothing outside it can.";
   if (!found.protects) return;
+  showCertificate(found.certificate);
   by("promise").textContent = found.promise;
   by("facts").replaceChildren(...found.facts.flatMap(([name, value]) => [make("dt", name), make("dd", value)]));
   by("notes").replaceChildren(...found.notes.map((note) => make("li", note)));
@@ -77,8 +78,23 @@ function showState(found) {
   showPreview(found.preview);
 }
 
+function makeCard([name, value, note]) {
+  const card = make("div", undefined, "card");
+  card.append(make("span", name), make("b", value), make("span", note));
+  return card;
+}
+
+function showCertificate(found) {
+  by("certified").textContent = found.words;
+  by("certified-figures").replaceChildren(...found.cards.map(makeCard));
+  by("conditions").hidden = !found.conditions.length;
+  by("conditions").querySelector("ul").replaceChildren(...found.conditions.map((words) => make("li", words)));
+}
+
 function showLedger(ledger) {
-  by("ceiling").textContent = ledger.ceiling === null
+  if (ledger.ceiling_advantage !== null) {
+    by("ceiling").textContent = `All releases of a text together may tell two terms apart by ${ledger.ceiling_advantage} over a coin at most; a request that would pass it is answered 429 and nothing is spent.`;
+  } else by("ceiling").textContent = ledger.ceiling === null
     ? "No ceiling is set: what is spent is counted and never refused."
     : `A text may spend epsilon ${ledger.ceiling} at most; a request that would pass it is answered 429 and nothing is spent.`;
   by("ledger-none").hidden = ledger.calls.length > 0;
@@ -132,11 +148,7 @@ function showNoise() {
     ["ten nearest neighbours kept", percent(step.neighbours), "of every record"],
     ["terms the attack names", percent(step.read), `${percent(control)} from clean vectors, ${percent(guess)} by guessing`],
   ];
-  by("figures").replaceChildren(...cards.map(([name, value, note]) => {
-    const card = make("div", undefined, "card");
-    card.append(make("span", name), make("b", value), make("span", note));
-    return card;
-  }));
+  by("figures").replaceChildren(...cards.map(makeCard));
   chart(step, guess);
 }
 

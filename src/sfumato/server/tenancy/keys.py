@@ -37,6 +37,7 @@ class TenantSettings:
 
     protector: Path | None = None
     ceiling: float | None = None
+    ceiling_advantage: float | None = None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -129,7 +130,14 @@ class KeyRing:
         )
 
 
-def new_key(path: Path, tenant: str, *, protector: Path | None = None, ceiling: float | None = None) -> str:
+def new_key(
+    path: Path,
+    tenant: str,
+    *,
+    protector: Path | None = None,
+    ceiling: float | None = None,
+    ceiling_advantage: float | None = None,
+) -> str:
     """Add a key for a tenant and return it: this is the only time that it can be seen."""
     if not TENANT.fullmatch(tenant):
         raise InputError(
@@ -143,6 +151,8 @@ def new_key(path: Path, tenant: str, *, protector: Path | None = None, ceiling: 
         own["protector"] = str(protector.resolve())
     if ceiling is not None:
         own["ceiling"] = ceiling
+    if ceiling_advantage is not None:
+        own["ceiling_advantage"] = ceiling_advantage
     key = "sfm-" + secrets.token_urlsafe(32)
     digest = hashlib.sha256(key.encode()).hexdigest()
     made = datetime.now(timezone.utc).isoformat(timespec="seconds")
@@ -202,7 +212,10 @@ def _checked(held: dict[str, Any], path: Path) -> KeyFile:
         tenants = {
             str(name): TenantSettings(
                 Path(own["protector"]) if own.get("protector") else None,
-                float(own["ceiling"]) if own.get("ceiling") is not None else None,
+                *(
+                    float(own[name]) if own.get(name) is not None else None
+                    for name in ("ceiling", "ceiling_advantage")
+                ),
             )
             for name, own in held["tenants"].items()
         }
@@ -215,4 +228,6 @@ def _checked(held: dict[str, Any], path: Path) -> KeyFile:
         raise InputError(f"The keys file {path} has a bad digest or tenant's name. Make it with --new-key.")
     if not all(own.ceiling is None or 0 < own.ceiling < 1e12 for own in tenants.values()):
         raise InputError(f"The keys file {path} has a ceiling that is not over 0.")
+    if not all(own.ceiling_advantage is None or 0 < own.ceiling_advantage < 1 for own in tenants.values()):
+        raise InputError(f"The keys file {path} has a ceiling of advantage that is not between 0 and 1.")
     return KeyFile(digests, tenants)

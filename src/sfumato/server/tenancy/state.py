@@ -7,12 +7,16 @@ The list only grows: a name is put on it, and taken off by a line with a dash be
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
 from sfumato.accounting import Guarantee, Ledger
-from sfumato.accounting.ledger import Counting
+from sfumato.accounting.curves import summed
+from sfumato.accounting.ledger_file import Counting
 from sfumato.errors import ArtifactError, InputError
+from sfumato.promise import counted_loss
+from sfumato.protector import Protector
 from sfumato.reference import open_ledger, read_secret
 from sfumato.server.tenancy.keys import TENANT
 
@@ -20,6 +24,16 @@ SECRET_VARIABLE = "SFUMATO_SECRET"
 OLD_FOLDER = Path("sfumato-state")
 """Where version 0.1 kept its state unless it was told otherwise: in the folder it was started from."""
 _LIST, _LEDGERS = "ledgers.list", "ledgers"
+
+
+@dataclass(frozen=True, slots=True)
+class SpendingLimits:
+    """How a tenant's ledger counts, and the most that one text may spend in it."""
+
+    counting: str = "auto"
+    ceiling: float | None = None
+    ceiling_advantage: float | None = None
+    distance: float | None = None
 
 
 class State:
@@ -46,26 +60,36 @@ class State:
             f"env:{SECRET_VARIABLE}" if stated else f"file:{folder / 'secret'}", create=True
         )
 
-    def ledger(self, tenant: str, guarantee: Guarantee, *, ceiling: float | None, counting: str) -> Ledger:
+    def ledger(self, tenant: str, protector: Protector, limits: SpendingLimits) -> Ledger:
         """Open a tenant's ledger, which keeps its way of counting, or make its first one."""
         path = _ledger(self.folder, tenant)
         there = path.exists()
         if not there and tenant in _listed(self.folder):
             raise ArtifactError(f"The ledger {path} is missing. Put it back, or say --new-ledger {tenant}.")
-        opened = self._open(path, ceiling, None if there else counted_in(counting, guarantee))
+        counting = counted_in(limits.counting, protector.guarantee)
+        opened = self._open(path, limits, None if there and counting != "curve" else counting)
         if tenant not in _listed(self.folder):
             _note(self.folder, tenant)
-        refuse_ceiling(guarantee, opened.metric, ceiling)
+        refuse_ceiling(protector, opened.metric, limits)
         return opened
 
-    def check(self, tenant: str, guarantee: Guarantee, *, ceiling: float | None, counting: str) -> None:
+    def check(self, tenant: str, protector: Protector, limits: SpendingLimits) -> None:
         """Refuse what `ledger` would refuse, without making one."""
         path = _ledger(self.folder, tenant)
-        counted = self._open(path, ceiling, None).metric if path.exists() else counted_in(counting, guarantee)
-        refuse_ceiling(guarantee, counted, ceiling)
+        counted = counted_in(limits.counting, protector.guarantee)
+        if path.exists() and counted != "curve":
+            counted = self._open(path, limits, None).metric
+        refuse_ceiling(protector, counted, limits)
 
-    def _open(self, path: Path, ceiling: float | None, metric: Counting | None) -> Ledger:
-        return open_ledger(f"file:{path}", self.secret, ceiling=ceiling, counting=metric)
+    def _open(self, path: Path, limits: SpendingLimits, metric: Counting | None) -> Ledger:
+        return open_ledger(
+            f"file:{path}",
+            self.secret,
+            ceiling=limits.ceiling,
+            counting=metric,
+            ceiling_advantage=limits.ceiling_advantage,
+            distance=limits.distance,
+        )
 
 
 def start_anew(folder: Path, tenant: str) -> Path | None:
@@ -83,13 +107,22 @@ def start_anew(folder: Path, tenant: str) -> Path | None:
 
 def counted_in(counting: str, guarantee: Guarantee) -> Counting:
     """How a new ledger counts: in the worst case per unit of distance, unless there is none or it is told."""
+    if counting == "curve":
+        return "curve"
     if counting == "auto":
         return "l2" if guarantee.worst_case_l2 < float("inf") else "own"
     return "own" if counting == "own" else "l2"
 
 
-def refuse_ceiling(guarantee: Guarantee, metric: Counting, ceiling: float | None) -> None:
+def refuse_ceiling(protector: Protector, metric: Counting, limits: SpendingLimits) -> None:
     """Refuse a ceiling under which not even one release fits."""
+    guarantee, ceiling = protector.guarantee, limits.ceiling
+    if metric == "curve":
+        _refuse_advantage(protector, limits)
+    elif limits.ceiling_advantage is not None:
+        raise InputError(
+            "A ceiling of advantage is for a gateway with --accounting curve. Say so, or drop it."
+        )
     if ceiling is None:
         return
     if not guarantee.is_private:
@@ -100,6 +133,29 @@ def refuse_ceiling(guarantee: Guarantee, metric: Counting, ceiling: float | None
         raise InputError(
             f"One release costs epsilon {cost:.6g}, counted {unit}, so none fits under the ceiling "
             f"{ceiling:g}. Raise the ceiling, leave it out, or choose a stronger protector."
+        )
+
+
+def _refuse_advantage(protector: Protector, limits: SpendingLimits) -> None:
+    if limits.ceiling is not None:
+        raise InputError(
+            "A ceiling adds epsilons up, and curves are counted here. Give --ceiling-advantage in its place."
+        )
+    dim = protector.dim
+    if limits.ceiling_advantage is None or dim is None:
+        return
+    loss = counted_loss(
+        protector.mechanism,
+        protector.learned,
+        dim,
+        distance=limits.distance,
+        only_matching=protector.only_matching,
+    )
+    told = 1.0 if loss is None else summed([(loss, 1)]).advantage
+    if told > limits.ceiling_advantage:
+        raise InputError(
+            f"One release has an advantage of up to {told:.3g} over a coin, so none fits under the ceiling "
+            f"{limits.ceiling_advantage:g}. Raise it, leave it out, or choose a stronger protector."
         )
 
 

@@ -19,7 +19,7 @@ from sfumato.server.http.problems import Problem
 from sfumato.server.settings import GatewaySettings
 from sfumato.server.tenancy.encoders import Encoders
 from sfumato.server.tenancy.keys import KeyRing, TenantSettings
-from sfumato.server.tenancy.state import State
+from sfumato.server.tenancy.state import SpendingLimits, State
 from sfumato.server.tenancy.tokens import Tokens
 from sfumato.server.turns.merging import MergingEmbedder
 from sfumato.server.turns.releasing import Releaser
@@ -98,9 +98,8 @@ class Tenants:
         folder = own.protector or self._settings.protector
         if folder is None:
             raise InputError("There is no protector for this tenant. Name one.")
-        ceiling = own.ceiling if own.ceiling is not None else self._settings.ceiling
         loaded = self._protector(folder)
-        ledger = self._state.ledger(name, loaded.guarantee, ceiling=ceiling, counting=self._settings.counting)
+        ledger = self._state.ledger(name, loaded, limits_of(self._settings, own))
         protector = replace(loaded, secret=self._state.secret, ledger=ledger, tenant=name)
         dim = protector.mechanism.output_dim(protector.encoder.dim)
         digest = hashlib.sha256(protector.settings_digest().encode()).hexdigest()[:8]
@@ -161,6 +160,17 @@ class Tenants:
             retries=2,
             longest_wait=settings.timeout / 4,
         )
+
+
+def limits_of(settings: GatewaySettings, own: TenantSettings) -> SpendingLimits:
+    """What one tenant may spend: its own ceiling goes before the gateway's."""
+    advantage = own.ceiling_advantage
+    return SpendingLimits(
+        "curve" if settings.accounting == "curve" else settings.counting,
+        own.ceiling if own.ceiling is not None else settings.ceiling,
+        advantage if advantage is not None else settings.ceiling_advantage,
+        settings.distance,
+    )
 
 
 def open_protector(settings: GatewaySettings, folder: Path) -> Protector:

@@ -50,6 +50,35 @@ def linkage_row(split: Split, target: Target, suite: Suite, *, seed: int) -> Att
     )
 
 
+def known_row(name: str, split: Split, target: Target, suite: Suite, *, seed: int) -> AttackRow:
+    """Any other attack that names known texts: is it the right one, first of all?"""
+    rows = _some(split, suite.linked, seed)
+    entering, victim = _entering(split, target)
+    attack = make_attack(name, {}, {"seed": seed, "embedder": split.embedder})
+    texts = [split.texts[row] for row in rows]
+    total = np.ones(len(rows))
+
+    def hits(vectors: Vectors, known: Vectors, through: Releasing | None) -> Hits:
+        found = attack.fit(split.texts, known, through).recover(vectors).rows
+        right = [named == text for named, text in zip(found, texts, strict=True)]
+        return Hits(np.array(right, np.float64), total)
+
+    chance = Hits(total / len(split.texts), total)
+    return row_of(
+        name,
+        "row",
+        LINKAGE,
+        control=[hits(split.clean[rows], split.clean, None)],
+        floor=[chance],
+        floor_is="chance",
+        prior=chance,
+        released=[hits(target.documents()[rows], entering, victim)],
+        how=split.resampling(_positions(split, rows)),
+        counts=False,
+        note=f"Among {len(split.texts)} texts. {_APART}",
+    )
+
+
 def bits_row(split: Split, target: Target, suite: Suite, *, seed: int) -> AttackRow:
     """Rule known texts out by floating-point arithmetic; the control is plain float32 noise."""
     rows = _some(split, suite.linked, seed)

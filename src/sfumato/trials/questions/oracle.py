@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.concepts.concept import Concept
-from sfumato.concepts.texts.swaps import written_like
 from sfumato.embedders.remembering import RememberingEmbedder
 from sfumato.metrics.intervals import Figure, exact_share
 from sfumato.protector import Protector
@@ -84,7 +83,7 @@ def oracle_row(
 
     His control is the same choice among clean vectors; his floor and prior are chance.
     """
-    from sfumato.attacks.known_texts.oracle import name_by_asking
+    from sfumato.attacks.known_texts.oracle import candidate_sentences, name_by_asking
 
     encoder, asked_for = _able(split, protector)
     terms = candidates(split, suite.candidates)
@@ -93,7 +92,9 @@ def oracle_row(
     concept = Concept.from_terms(split.concept.name, terms)
     names = [term.lower() for term in concept.terms]
     truth = np.array([names.index(split.truth[position][0]) for position in asked])
-    sentences = [_sentences(concept, text, own) for text, own in zip(texts, truth.tolist(), strict=True)]
+    sentences = [
+        candidate_sentences(concept, text, own) for text, own in zip(texts, truth.tolist(), strict=True)
+    ]
     clean = name_by_asking(encoder.embed, encoder.embed(texts), sentences, seed=seed) == truth
     hits = name_by_asking(asked_for.embed, asked_for.embed(texts), sentences, seed=seed) == truth
     covered = _covered(asked_for, concept, texts)
@@ -114,19 +115,6 @@ def _able(split: Split, protector: Protector | None) -> tuple[RememberingEmbedde
         raise LeftOut("it asks for releases of texts, and there is no encoder")
     spans_are_there(split, protector)
     return split.embedder, replace(protector, ledger=None, embedder=split.embedder)
-
-
-def _sentences(concept: Concept, text: str, own: int) -> list[str]:
-    """The text with every term in the place of its own, written as that one is."""
-
-    def put(term: str) -> str:
-        return concept.replace(
-            text, lambda found: term.title() if found.istitle() else written_like(found, term, text)
-        )
-
-    made = [put(term) for term in concept.terms]
-    made[own] = text
-    return made
 
 
 def _row(found: Oracle, control: Figure) -> AttackRow:

@@ -1,0 +1,1 @@
+"""Ways of making a text neutral, side by side: research/protocol-neutral.md."""

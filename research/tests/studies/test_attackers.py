@@ -1,0 +1,251 @@
+"""The attackers study: what an attacker is told, cells that are kept and joined, and who is strongest."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from research.tests.studies.test_frontier import data  # noqa: F401
+
+from sfumato.embedders.fake import Fake
+from sfumato.errors import InputError, MissingPackageError, SfumatoError
+from sfumato.trials.rows import LeftOut
+from sfumato_research.attackers import attackers, cells, figures, ground, releases
+from sfumato_research.attackers.attackers import ATTACKERS, Attacker
+from sfumato_research.attackers.cells import Cells
+from sfumato_research.attackers.claims import claims
+from sfumato_research.attackers.figures import CellFigures
+from sfumato_research.attackers.ground import Ground
+from sfumato_research.attackers.naming import NAMED, scored
+from sfumato_research.attackers.releases import (
+    CLEAN,
+    CODES,
+    DEFAULT,
+    FLOOR,
+    IRONCORE,
+    LAPLACE,
+    RELEASES,
+    ROTATION,
+    SEALED,
+)  # fmt: skip
+from sfumato_research.attackers.stolen import Stolen
+from sfumato_research.attackers.study import outcome
+from sfumato_research.studies import Setting
+
+FEW = ("tokens", "alignment", "unpaired", "structure", "informed", "linkage", "bits", "nearest release")
+
+
+@pytest.fixture
+def setting(data, tmp_path, monkeypatch):  # noqa: F811
+    monkeypatch.setattr(ground, "encoder", lambda setting, model: Fake(dim=48))
+    looking = ground.remembered
+    monkeypatch.setattr(
+        ground, "remembered", lambda name, finder, texts, setting: looking(name, "lists", texts, setting)
+    )
+    return Setting(data=data, quick=True, cache=tmp_path)
+
+
+@pytest.fixture
+def place(setting):
+    return Ground(setting, "place")
+
+
+@pytest.mark.parametrize("label", [*RELEASES])
+def test_every_release_can_be_read_and_no_secret_is_told(place, label):
+    stolen = Stolen(place, label)
+    try:
+        released = stolen.read()
+    except LeftOut:
+        pytest.skip("its package is not installed")
+    assert released.shape[0] == len(place.asked) and np.isfinite(released).all()
+    own = stolen.readable(released)
+    assert own.shape == (len(place.asked), 48) or label == SEALED
+    if RELEASES[label].secret:
+        assert stolen.defence is None and stolen.victim is None and stolen.query is None
+        assert stolen.training().victim is None
+        rows = set(place.pool.learned.tolist())
+        assert not rows & set(place.rows.tolist()), "pairs are of other rows than those attacked"
+
+
+def test_a_rotation_gives_way_to_pairs_and_sealed_records_do_not(place):
+    clean = place.pool.clean[place.rows]
+    turned, sealed = Stolen(place, ROTATION), Stolen(place, SEALED)
+    kept = np.vecdot(turned.readable(turned.read()), clean)
+    assert kept.min() > 0.99, "96 pairs and more give 48 dimensions"
+    found = sealed.readable(sealed.read())
+    assert abs(np.vecdot(found, clean).mean()) < 0.4
+    assert sealed.told is not None and turned.told is None, "he measures how much noise is left"
+
+
+def test_the_floor_holds_no_labelled_word(place):
+    floor = Stolen(place, FLOOR)
+    wanted = place.embedder.embed([place.case.truth.without(t, s) for t, s in _labelled(place)])
+    assert np.allclose(floor.read(), wanted, atol=1e-6)
+
+
+def _labelled(place):
+    for row in place.rows:
+        text = place.pool.texts[row]
+        yield text, next(iter(place.pool.concept.find_all([text], [place.pool.spans[row]])))
+
+
+@pytest.fixture
+def few(monkeypatch):
+    monkeypatch.setattr(attackers, "ATTACKERS", {name: ATTACKERS[name] for name in FEW})
+    monkeypatch.setattr(cells, "attackers", lambda ground: list(FEW))
+
+
+def test_cells_are_measured_once_and_the_same_seed_gives_the_same(setting, few):
+    table = Cells(Ground(setting, "place"))
+    table.measure(columns=[CLEAN, FLOOR, LAPLACE, ROTATION, SEALED])
+    told = outcome(table)
+    assert told.took.startswith("40 of 48 cells") and "GPU" not in told.took
+    assert all(row[-1] == "yes" for row in told.tables[2].rows) and len(told.tables[2].rows) >= 5
+    shown = CellFigures(table)
+    assert shown.control("tokens", NAMED).value > shown.floor("tokens", NAMED).value + 0.3
+    assert shown.figure("informed", CLEAN, "knowing").value == 1
+    assert shown.figure("linkage", CLEAN, "linked").value == 1
+    assert shown.member("nearest release", CLEAN).value == 1
+    assert shown.member("nearest release", SEALED).value < 0.7
+    assert shown.figure("tokens", SEALED, NAMED).value < 0.5 * shown.control("tokens", NAMED).value
+    again = Cells(Ground(replace(setting, on_step=lambda step: pytest.fail(step)), "place"))
+    again.measure(columns=[CLEAN, FLOOR, LAPLACE, ROTATION, SEALED])
+    assert outcome(again) == told, "a second run takes what was kept"
+    other = Cells(Ground(replace(setting, seed=1, cache=None), "place"))
+    other.measure(["tokens"], [CLEAN])
+    assert other.get(("tokens", CLEAN, 0))["rows"] != table.get(("tokens", CLEAN, 0))["rows"]
+
+
+def test_cells_of_another_machine_are_joined_and_others_refused(setting, tmp_path, monkeypatch, few):
+    here = Cells(Ground(setting, "place"))
+    here.measure(["linkage", "informed"], [CLEAN])
+    packed = tmp_path / "cells.json.gz"
+    assert here.pack(packed) == 2
+    there = Cells(Ground(replace(setting, cache=tmp_path / "other"), "place"))
+    assert there.join(packed) == 2 and there.join(packed) == 0
+    assert there.get(("linkage", CLEAN, 0)) == here.get(("linkage", CLEAN, 0))
+    texts = here.ground.texts
+    read = {
+        "attack": "decoder", "release": CLEAN, "case": "place", "rows": here.ground.digest, "device": "cuda",
+        "seconds": 3.0, "processor_seconds": 1.0, "recovered": texts,
+    }  # fmt: skip
+    (tmp_path / "read.json").write_text(json.dumps([read]))
+    assert there.join(tmp_path / "read.json") == 1
+    found = there.get(("decoder", CLEAN, 0))["figures"]
+    assert set(found["written"]["value"]) == {1.0} and found[NAMED]["found"] == found[NAMED]["total"]
+    assert np.mean(found["written"]["floor"]) < 0.5
+    for change, message in (
+        ({"rows": "0" * 24}, "of the rows asked about"),
+        ({"attack": "nobody"}, "a row and a column"),
+        (
+            {"seconds": None, "figures": {"guessed": {}}, "groups": [], "again": 0, "recovered": None},
+            "figures are",
+        ),
+    ):
+        bad = {
+            key: value for key, value in {**read, **change}.items() if value is not None or key == "seconds"
+        }
+        (tmp_path / "bad.json").write_text(json.dumps([bad]))
+        with pytest.raises(InputError, match=message):
+            there.join(tmp_path / "bad.json")
+    turned = [{**read, "release": name, "recovered": what} for name, what in
+              ((ROTATION, ["nothing"] * 9), ("rotation, learning side leaked", texts[:9]))]  # fmt: skip
+    (tmp_path / "read.json").write_text(json.dumps({"cells": turned}))
+    assert there.join(tmp_path / "read.json") == 1, "who has pairs counts before who has none"
+    assert set(there.get(("decoder", ROTATION, 0))["figures"]["written"]["value"]) == {1.0}
+    (tmp_path / "bad.json").write_text("no cells")
+    with pytest.raises(InputError, match="must hold cells"):
+        there.join(tmp_path / "bad.json")
+
+
+def _planted(place, monkeypatch, shares):
+    """Rows that name so many of the terms from each release, whatever the release is."""
+
+    def measure_by(share):
+        def measure(stolen):
+            count = round(share.get(stolen.label, 0.0) * len(place.texts))
+            return scored(place, [t if n < count else "nothing" for n, t in enumerate(place.texts)])
+
+        return measure
+
+    rows = {name: Attacker("tokens", "", measure_by(share), (NAMED, "written"), recent=name == "new")
+            for name, share in shares.items()}  # fmt: skip
+    for module in (attackers, cells, figures):
+        monkeypatch.setattr(module, "ATTACKERS", rows)
+    for module in ("claims", "tables"):
+        monkeypatch.setattr(f"sfumato_research.attackers.{module}.ATTACKERS", rows)
+    monkeypatch.setattr(cells, "attackers", lambda ground: list(rows))
+    wanted = (CLEAN, FLOOR, LAPLACE, DEFAULT, SEALED)
+    monkeypatch.setattr(cells, "releases", lambda quick: wanted)
+    table = Cells(place)
+    table.measure()
+    return table
+
+
+def test_the_strongest_is_bold_and_claims_are_counted(place, monkeypatch):
+    table = _planted(
+        place,
+        monkeypatch,
+        {
+            "old": {CLEAN: 1.0, LAPLACE: 0.3, DEFAULT: 0.5, SEALED: 0.0},
+            "new": {CLEAN: 1.0, LAPLACE: 0.2, DEFAULT: 0.9, SEALED: 0.0},
+            "broken": {CLEAN: 0.0, FLOOR: 0.0, LAPLACE: 1.0, DEFAULT: 1.0, SEALED: 1.0},
+        },
+    )
+    shown = CellFigures(table)
+    assert shown.strongest(LAPLACE, NAMED) == "old" and shown.strongest(DEFAULT, NAMED) == "new"
+    assert not shown.works("broken", NAMED), "what fails on clean vectors proves nothing"
+    told = outcome(table)
+    row = {(each[0], each[1]): each for each in told.tables[0].rows}
+    at = list(told.tables[0].columns).index(LAPLACE)
+    assert row["names the hidden term", "old"][at].strong
+    assert not row["names the hidden term", "new"][at].strong
+    assert any("broken (control too low)" in str(each[1]) for each in told.tables[0].rows)
+    said = {(each.table, each.claim.split(":")[0]): each.same for each in claims("Places", table)}
+    assert said["Places: Laplace 1.4", "noise of 1.4 lengths halves what is named"] is True
+    assert said["Places: default", "absolute leakage of the strongest at most 25%"] is False
+    assert said["Places: sealed", "no attack gets more than its prior or floor"] is True
+    assert said["Places: attacks", _RECENT] is False, "one of three"
+
+
+_RECENT = "an attack of 2026 is the strongest in at least half of the columns"
+
+
+def test_a_cell_that_fails_is_not_kept_and_stops_no_other(place, monkeypatch):
+    def broken(stolen):
+        raise RuntimeError("out of memory")
+
+    def lacking(stolen):
+        raise MissingPackageError("nothing", "learn", "to try this")
+
+    tried = {"broken": broken, "lacking": lacking, "good": lambda stolen: scored(place, place.texts)}
+    rows = {name: Attacker("tokens", "", each, (NAMED,)) for name, each in tried.items()}
+    for module in (attackers, cells):
+        monkeypatch.setattr(module, "ATTACKERS", rows)
+    monkeypatch.setattr(cells, "attackers", lambda ground: list(rows))
+    table = Cells(place)
+    with pytest.raises(SfumatoError, match="1 cells failed"):
+        table.measure(columns=[CLEAN])
+    kept = [key[0] for key in table.wanted() if table.get(key) is not None]
+    assert kept == ["good"]
+
+
+def test_who_reads_nothing_is_as_strong_as_nobody(place, monkeypatch):
+    table = _planted(
+        place, monkeypatch, {"one": {CLEAN: 1.0, LAPLACE: 0.5}, "two": {CLEAN: 1.0, LAPLACE: 0.5}}
+    )
+    shown = CellFigures(table)
+    assert shown.as_strong(LAPLACE, NAMED, "one") == ["two"]
+    gap = shown.difference("one", "two", LAPLACE, LAPLACE, NAMED)
+    assert gap.value == 0 and gap.interval == (0.0, 0.0)
+    assert shown.relative("one", CLEAN, NAMED).value == 1
+    assert shown.relative("one", CLEAN, NAMED, "floor").value == 1
+
+
+def test_every_row_says_what_it_answers_and_what_it_is_beside():
+    for name, row in ATTACKERS.items():
+        assert set(row.answers) <= set(attackers.QUESTIONS) and row.answers and row.holds, name
+        assert not row.beside or row.beside in ATTACKERS
+    assert set(releases.QUICK) <= set(RELEASES) and {IRONCORE, CODES} <= set(RELEASES)

@@ -1,0 +1,182 @@
+"""What `sfumato attack` is given: rows of files, the victim's protector or mechanism, and its encoder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sfumato.cli.options.shared import plain_kind
+from sfumato.concepts.texts.labels import labels_of
+from sfumato.embedders import EMBEDDERS, load_embedder
+from sfumato.errors import InputError
+from sfumato.evaluation.calibrate import scaled
+from sfumato.evaluation.defence import Defence
+from sfumato.inputs import read
+from sfumato.mechanisms import Mechanism
+from sfumato.protector import Protector
+from sfumato.saving import load_protector
+from sfumato.trials.threat import ThreatModel
+
+DEFAULT_EMBEDDER, DEFAULT_DIM = "minilm", 384
+
+
+@dataclass(frozen=True, slots=True)
+class GivenFiles:
+    """Which files there are."""
+
+    source: Path
+    texts: Path | None
+    """The texts behind the vectors in `source`."""
+    embeddings: Path | None
+    """The vectors of the texts in `source`."""
+    train: Path | None
+    labels: str | None
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class GivenRows:
+    """Rows of a file."""
+
+    texts: list[str] | None
+    vectors: Any
+    showable: list[bool]
+    labels: list[Any] | None = None
+    """Of each text, where their column was named."""
+
+
+def _read(path: Path, limit: int, labels: str | None = None) -> GivenRows:
+    """The first rows of a file: texts, vectors, which of them may be shown, and a column of labels."""
+    texts: list[str] = []
+    vectors: list[Any] = []
+    showable: list[bool] = []
+    named: list[Any] = []
+    for batch in read(path):
+        texts += batch.texts or []
+        vectors += [] if batch.vectors is None else [batch.vectors]
+        showable += [value is True for value in batch.columns.get("showable", [False] * len(batch))]
+        if labels is not None:
+            if labels not in batch.columns:
+                raise InputError(f"`{path.name}` has no column `{labels}`. Name another with --labels.")
+            named += batch.columns[labels]
+        if len(showable) >= limit:
+            break
+    rows = np.concatenate(vectors)[:limit] if vectors else None
+    return GivenRows(texts[:limit] or None, rows, showable[:limit], None if labels is None else named[:limit])
+
+
+def _label_map(*given: GivenRows | None) -> dict[str, str]:
+    """The label of each text of several files."""
+    rows = [each for each in given if each is not None and each.texts and each.labels]
+    texts = [text for each in rows for text in each.texts or []]
+    return labels_of(texts, [label for each in rows for label in each.labels or []])
+
+
+def open_victim(
+    path: Path | None, mechanism: str | None, epsilon: float | None, ratio: float | None,
+    allow_remote: list[str] | None,
+) -> Protector | None:  # fmt: skip
+    """The protector that was named, after checking that the options go together."""
+    if path is not None and mechanism is not None:
+        raise InputError("Give either --protector DIR or --mechanism NAME.")
+    if epsilon is not None and ratio is not None:
+        raise InputError("Give one of --epsilon and --noise-ratio. Found both.")
+    if path is None:
+        if mechanism is None and (epsilon is not None or ratio is not None):
+            raise InputError("--epsilon and --noise-ratio set a mechanism's noise: add --mechanism NAME.")
+        return None
+    made = load_protector(path, allow_remote=allow_remote or ())
+    return made if epsilon is None and ratio is None else scaled(made, epsilon=epsilon, noise_ratio=ratio)
+
+
+def _or_epsilon(kind: type[Mechanism]) -> str:
+    return ", or --epsilon E" if kind.strength == "epsilon" else ", because no epsilon sets it"
+
+
+def _mechanism(name: str | None, epsilon: float | None, ratio: float | None, dim: int) -> Mechanism | None:
+    if name is None:
+        return None
+    kind: Any = plain_kind(name)
+    if not kind.noisy:
+        return kind()  # type: ignore[no-any-return]
+    if ratio is not None:
+        return kind.from_noise_ratio(ratio, dim=dim)  # type: ignore[no-any-return]
+    if epsilon is None or kind.strength != "epsilon":
+        raise InputError(f"Say how much noise {name} adds: --noise-ratio R{_or_epsilon(kind)}.")
+    return kind(epsilon=epsilon)  # type: ignore[no-any-return]
+
+
+def _encoder(made: Protector | None, named: str | None, needed: bool) -> Any:
+    """The victim's encoder: named, the protector's own, or the default where texts have to be embedded."""
+    if named is not None:
+        return load_embedder(named)
+    if made is not None and made.embedder is not None:
+        return made.encoder
+    return load_embedder(DEFAULT_EMBEDDER) if needed else None
+
+
+def _threat(
+    rows: GivenRows,
+    released: Any,
+    own: GivenRows | None,
+    made: Protector | None,
+    noise: tuple[str | None, float | None, float | None],
+    named: str | None,
+    seed: int,
+) -> ThreatModel:
+    """Whose vectors are read, and what the attacker holds; see `trials.threat`."""
+    given = [each for each in (released, rows.vectors) if each is not None]
+    encoder = _encoder(made, named, needed=not given or (own is not None and own.vectors is None))
+    plain = None if made else _mechanism(*noise, given[0].shape[1] if given else encoder.dim)
+    vectors, defence = rows.vectors, None
+    if made is not None:
+        defence = Defence.from_protector(made if encoder is None else replace(made, embedder=encoder))
+    elif plain is not None:
+        defence = Defence(name=plain.name, mechanism=plain, embedder=encoder)
+    elif released is None:  # nobody says what these went through: they are read as they are
+        released, vectors = vectors, None
+    if made is not None and rows.texts is not None and encoder is not None:
+        vectors = None  # as `sfumato protect` does, texts are embedded anew
+    return ThreatModel(
+        texts=rows.texts,
+        vectors=vectors,
+        released=released,
+        defence=defence,
+        embedder=encoder,
+        own_texts=None if own is None else own.texts,
+        own_vectors=None if own is None else own.vectors,
+        seed=seed,
+    )
+
+
+def _like_the_default(released: Any) -> str | None:
+    """The default encoder, where it is installed and gives vectors of this dimension."""
+    fits = EMBEDDERS.installed(DEFAULT_EMBEDDER) and released.shape[1] == DEFAULT_DIM
+    return DEFAULT_EMBEDDER if fits else None
+
+
+def gather(
+    files: GivenFiles,
+    made: Protector | None,
+    noise: tuple[str | None, float | None, float | None],
+    embedder: str | None,
+    seed: int,
+) -> tuple[ThreatModel, GivenRows, dict[str, str]]:
+    """Read the files: whose vectors are attacked, the rows behind them, and the label of each text."""
+    if files.texts is not None and files.embeddings is not None:
+        raise InputError("With --texts IN holds the vectors. Leave --embeddings out.")
+    rows = _read(files.texts or files.source, files.limit, files.labels)
+    own = None if files.train is None else _read(files.train, files.limit, files.labels)
+    if own is not None and own.texts is None:
+        raise InputError(f"{files.train} holds no texts. The attacker learns from texts.")
+    other = files.source if files.texts is not None else files.embeddings
+    released = None if other is None else _read(other, files.limit).vectors
+    if files.texts is not None and (released is None or rows.texts is None):
+        raise InputError("With --texts IN has to hold vectors and --texts FILE texts, a row each.")
+    if files.texts is not None and embedder is None and made is None:
+        embedder = _like_the_default(released)
+    threat = _threat(rows, released, own, made, noise, embedder, seed)
+    return threat, rows, _label_map(rows, own)

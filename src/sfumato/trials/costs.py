@@ -1,0 +1,96 @@
+"""What attacks cost, from small runs that were timed once, and in which order they are worth running.
+
+Kept costs are seconds of one core that has nothing else to do; how much slower this machine is now, a small
+piece of work shows that is timed before.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sfumato.randomness import generator
+
+LEAST_ROWS = 40
+"""Rows below which an attack is not worth running."""
+_CLASSES = (15.0, 90.0, 400.0)
+"""Seconds: within one class the stronger attack comes first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Seconds on one processor core, with the control: of starting, and of each row that is given."""
+
+    fixed: float
+    row: float
+    strength: int = 5
+    """From 1, the worst that could be tried, to 9."""
+    terms: int = 0
+    """The terms that a row was asked about, where its cost grows with them."""
+    whole: bool = False
+    """Whether fewer rows would save little: it is then given all of them."""
+
+    def seconds(self, rows: int) -> float:
+        """What so many rows take."""
+        return self.fixed + self.row * rows
+
+    def rows_within(self, seconds: float, most: int) -> int:
+        """Rows that can be read in this time; 0 where not even starting can."""
+        if self.seconds(most) <= seconds:
+            return most
+        return 0 if self.whole or seconds <= self.fixed else min(most, int((seconds - self.fixed) / self.row))
+
+
+COSTS: dict[str, Cost] = {
+    "informed": Cost(1.0, 0.38, 1, terms=36),
+    "oracle": Cost(1.0, 0.4, 1, terms=36),
+    "linkage": Cost(0.1, 0.001, 2),
+    "membership": Cost(0.6, 0.002, 2),
+    "tokens": Cost(8.0, 0.03, 2),
+    "minilm": Cost(2.0, 0.5, 3),
+    "unpaired": Cost(1.0, 0.01, 4, whole=True),
+    "attributes": Cost(0.5, 0.01, 4),
+    "alignment": Cost(16.0, 0.005, 5),
+    "decoder": Cost(15.0, 0.05, 4),
+    "bits": Cost(0.1, 0.001, 6),
+}
+"""Measured on some hundred made-up records, noise and control; `informed` and `minilm` with all-MiniLM-L6-v2,
+the others with the encoder for tests."""
+UNKNOWN = Cost(60.0, 0.5, 7)
+"""Of an attack that nobody has timed here."""
+
+
+_PROBE = 0.067
+"""Seconds that the probe took where the costs were measured."""
+
+
+def slowness() -> float:
+    """How many times longer a piece of work takes here and now than where the costs were measured."""
+    rows = generator(0).standard_normal((400, 400))
+    began = time.perf_counter()
+    for _ in range(20):
+        rows = rows @ rows
+        rows /= np.abs(rows).max()
+        sum(range(20_000))
+    return min(max((time.perf_counter() - began) / _PROBE, 0.25), 50.0)
+
+
+def cost_of(name: str, slower: float = 1.0, terms: int = 0) -> Cost:
+    """The cost of an attack with so many terms to choose from, on a machine that is so many times slower."""
+    kept = COSTS.get(name, UNKNOWN)
+    more = terms / kept.terms if kept.terms and terms else 1.0
+    return replace(kept, fixed=kept.fixed * slower, row=kept.row * slower * more)
+
+
+def in_order(names: Sequence[str], rows: int = 100) -> list[str]:
+    """Cheap ones first, by classes of seconds; within a class the strongest, then the cheapest."""
+
+    def key(name: str) -> tuple[int, int, float]:
+        cost = cost_of(name)
+        seconds = cost.seconds(rows)
+        return sum(seconds > bound for bound in _CLASSES), cost.strength, seconds
+
+    return sorted(names, key=key)
