@@ -1,9 +1,12 @@
-"""Rules for every test: no silent skips in CI, and public data only where the caller says it is."""
+"""Rules for every test: in CI no silent skips and no luck; public data only where the caller says it is."""
 
 from __future__ import annotations
 
+import hashlib
+import itertools
 import os
-from collections.abc import Generator
+import random
+from collections.abc import Callable, Generator
 from pathlib import Path
 
 import pytest
@@ -51,6 +54,32 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def _needs_data(item: pytest.Item) -> bool:
     return item.get_closest_marker("data") is not None or "data_dir" in getattr(item, "fixturenames", ())
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """In CI the operating system's random bytes follow from the test's name: what passed once passes again.
+
+    Everywhere else they are fresh, so that tests of samplers see new draws all the time.
+    """
+    if not IN_CI:
+        return (yield)
+    with pytest.MonkeyPatch.context() as patch:
+        drawn = _following_from(item.nodeid)
+        for module, name in ((os, "urandom"), (random, "_urandom")):  # all of `secrets` stands on the second
+            patch.setattr(module, name, drawn)
+        return (yield)
+
+
+def _following_from(name: str) -> Callable[[int], bytes]:
+    """Bytes by number of the call; a forked child's are its own."""
+    calls, here = itertools.count(), os.getpid()
+
+    def drawn(size: int, /) -> bytes:
+        child = 0 if os.getpid() == here else os.getpid()
+        return hashlib.shake_256(f"{name} {child} {next(calls)}".encode()).digest(size)
+
+    return drawn
 
 
 @pytest.hookimpl(wrapper=True)
