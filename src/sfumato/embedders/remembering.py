@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.embedders.base import Embedder, OnBatch
 from sfumato.embedders.texts import checked_texts
+
+MOST = 200_000
+"""Texts that are kept, 300 MB at 384 dimensions; later ones are embedded whenever they are asked for."""
 
 
 class RememberingEmbedder:
@@ -23,14 +27,16 @@ class RememberingEmbedder:
         """Return `(n, dim)` vectors in the order of the texts."""
         found = checked_texts(texts)
         new = [text for text in dict.fromkeys(found) if text not in self._known]
+        fresh: dict[str, NDArray[np.float32]] = {}
         if new:
-            self._known.update(zip(new, self.embedder.embed(new, on_batch=self._told(on_batch)), strict=True))
+            fresh.update(zip(new, self.embedder.embed(new, on_batch=self._told(on_batch)), strict=True))
+            self._known.update(islice(fresh.items(), max(0, MOST - len(self._known))))
         if not found:
             return np.empty((0, self.dim), np.float32)
-        return np.stack([self._known[text] for text in found])
+        return np.stack([fresh[text] if text in fresh else self._known[text] for text in found])
 
     def __len__(self) -> int:
-        """How many different texts were embedded."""
+        """How many different texts are kept."""
         return len(self._known)
 
     def _told(self, on_batch: OnBatch | None) -> OnBatch:

@@ -1,8 +1,9 @@
 """Every attack of the table that fits what there is and the time there is, the cheap and strong ones first.
 
-What an attack will cost is known from small runs that were timed once, and from how fast this machine is now
-(`trials.costs`). One that would not end in time reads fewer rows, or is left out with the reason; one that
-runs over all the same is stopped where it says how far it is.
+What an attack will cost is known from small runs that were timed once, from how fast this machine is now and
+from what its encoder takes for a text (`trials.costs`). One that would not end in time reads fewer rows, or
+is left out with the reason; one that takes the others' time all the same is stopped where it says how far it
+is.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 from sfumato.attacks import ATTACKS
 from sfumato.attacks.base import Attack, OnStep, Reads
 from sfumato.concepts.concept import Concept
+from sfumato.embedders.remembering import RememberingEmbedder
 from sfumato.errors import InputError, SfumatoError
 from sfumato.metrics.intervals import Figure
 from sfumato.metrics.leakage import count_prior
@@ -34,6 +36,10 @@ _READY_DIM = 384
 _STREAM = 1 << 45
 _SHARE = 0.6
 """Of the time left, the most that one attack is given while others wait."""
+_GRACE = 1.5
+"""How many times longer than it was given an attack may take while others wait."""
+_TIMED = 32
+"""Texts by which the encoder is timed."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,14 +99,18 @@ class Everything:
             raise InputError(f"The minutes must be more than 0, at most 10,000. Found {self.minutes}.")
         end, slower = time.monotonic() + 60 * self.minutes, slowness()
         terms = 0 if self.concept is None else len(self.concept.terms)
-        waiting = in_order([name for name in self.names or ATTACKS.names() if self._fits(name)])
+        self.threat = _remembering(self.threat)
+        names = [name for name in self.names or ATTACKS.names() if self._fits(name)]
+        text_seconds = _text_seconds(self.threat) if names else 0.0
+        costs = {name: cost_of(name, slower, terms, text_seconds) for name in names}
+        waiting = in_order(costs)
         self.total = len(waiting)
         while waiting:
             name = waiting[0]
             self.done = self.total - len(waiting)
             self._say(name, 0.0)
             try:
-                done = self._try(name, end, cost_of(name, slower, terms), last=len(waiting) == 1)
+                done = self._try(name, end, costs[name], last=len(waiting) == 1)
             except LeftOut as reason:
                 self.left_out.append((name, str(reason)))
             except SfumatoError as error:
@@ -164,10 +174,11 @@ class Everything:
         places = self._places(rows, cost.whole)
         threat = _part(self.threat, places)
         began = time.monotonic()
+        stop = end if last else min(end, began + _GRACE * allowed)
 
         def on_step(label: str, share: float) -> None:
-            if time.monotonic() > end:
-                raise LeftOut(f"it ran over the time, after {time.monotonic() - began:.0f} s")
+            if time.monotonic() > stop:
+                raise LeftOut(f"it ran over its time, after {time.monotonic() - began:.0f} s")
             self._say(f"{name}: {label}", share)
 
         offered = offered_to_all(threat, self.concept, self.labels, self.seed)
@@ -200,6 +211,28 @@ def offered_to_all(
         "labels": labels or None,
         "control": False,  # measured on the same rows, for every attack alike
     }
+
+
+def _remembering(threat: ThreatModel) -> ThreatModel:
+    """The same, embedding every distinct text once for all attacks."""
+    encoder, defence = threat.embedder, threat.defence
+    if encoder is None or isinstance(encoder, RememberingEmbedder):
+        return threat
+    kept = RememberingEmbedder(encoder)
+    if defence is not None and defence.embedder is encoder:
+        defence = replace(defence, embedder=kept)
+    return replace(threat, embedder=kept, defence=defence)
+
+
+def _text_seconds(threat: ThreatModel) -> float:
+    """What the encoder takes for a text, by some of the rows, which all attacks need."""
+    texts = list(dict.fromkeys(threat.texts or threat.own_texts or []))[: _TIMED + 1]
+    if threat.embedder is None or len(texts) < 2:
+        return 0.0
+    threat.embedder.embed(texts[:1])  # loads what is loaded on first use
+    began = time.monotonic()
+    threat.embedder.embed(texts[1:])
+    return (time.monotonic() - began) / (len(texts) - 1)
 
 
 def _count(threat: ThreatModel) -> int:
