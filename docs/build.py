@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 
 PAGES = (
     *("*.md", "LICENSE", "docs/**/*.md", "docs/**/*.svg", "docs/*.json"),
-    *("examples/*.py", "action/*.md", "weights/*.md", "research/*.md"),
+    *("examples/*.py", "action/*.md", "weights/*.md", "weights/tagger/*.md", "research/*.md"),
 )
 
 

@@ -77,7 +77,8 @@ def build(source: Checkout, folder: Path) -> list[Path]:
 
 
 def _build_once(source: Checkout, copy: Path, mask: int, around: dict[str, str]) -> list[Path]:
-    for name, content in source.files(".", ":(exclude)weights/src", ":(exclude)research").items():
+    left_out = (":(exclude)weights/src", ":(exclude)weights/tagger/src", ":(exclude)research")
+    for name, content in source.files(".", *left_out).items():
         path = copy / "tree" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)

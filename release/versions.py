@@ -15,6 +15,9 @@ def check_versions(root: Path) -> str:
         "CHANGELOG.md": _one(root, "CHANGELOG.md", r"^## \[([0-9][^\]]*)\]"),
         "action/action.yml": _one(root, "action/action.yml", r'default: "sfumato\[learn\]==([^"]+)"'),
         "research": _one(root, "research/src/sfumato_research/__init__.py", r'^__version__ = "([^"]+)"'),
+        "weights/tagger": _one(
+            root, "weights/tagger/src/sfumato_minilm_tagger/__init__.py", r'^__version__ = "([^"]+)"'
+        ),
         "weights": _one(root, "weights/src/sfumato_minilm_inverter/__init__.py", r'^__version__ = "([^"]+)"'),
     }
     for place, other in said.items():

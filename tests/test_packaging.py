@@ -52,7 +52,11 @@ def checkout(tmp_path_factory):
     for path in (*ROOT.glob("*.*"), *(ROOT / each for each in ("LICENSE", "Makefile", ".gitignore"))):
         if path.is_file() and path.name != ".git":
             shutil.copy(path, folder / path.name)
-    for name in ("weights/src/sfumato_minilm_inverter", "research/src/sfumato_research"):
+    for name in (
+        "weights/src/sfumato_minilm_inverter",
+        "weights/tagger/src/sfumato_minilm_tagger",
+        "research/src/sfumato_research",
+    ):
         (folder / name).mkdir(parents=True)
         shutil.copy(ROOT / name / "__init__.py", folder / name)
     git(folder, "init", "--quiet")
@@ -150,6 +154,11 @@ def test_what_is_not_committed_is_refused(checkout, tmp_path, capsys):
         ("CHANGELOG.md", r"## \[\d[^\]]*\]", "## [9.9.9]"),
         (
             "weights/src/sfumato_minilm_inverter/__init__.py",
+            r'__version__ = "[^"]*"',
+            '__version__ = "9.9.9"',
+        ),
+        (
+            "weights/tagger/src/sfumato_minilm_tagger/__init__.py",
             r'__version__ = "[^"]*"',
             '__version__ = "9.9.9"',
         ),

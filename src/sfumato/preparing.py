@@ -23,6 +23,7 @@ from sfumato.concepts.texts.neutral import (
     without_overlaps,
 )
 from sfumato.embedders.base import Embedder, OnBatch, takes_soft
+from sfumato.embedders.reach import within_reach
 from sfumato.errors import InputError, ParameterError
 
 Names = tuple[str, ...]
@@ -172,6 +173,8 @@ class Entrance:
                 f"The encoder {self.name or 'given'} takes no soft tokens. Learn with another way of making "
                 "texts neutral: removal, placeholder or copies."
             )
+        if self.hides and spans is None:
+            clean = within_reach(self.encoder, clean)
         found = find_mentions(self.concepts, self.neutral, clean, spans, by=self.neutral_by, check=check)
         return Copies.of(clean, found, self.neutral, self.neutral_by)
 

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from sfumato.cli.options.shared import named_concepts
-from sfumato.concepts import CATALOG, Concept
+from sfumato.concepts import CATALOG, Concept, catalog
 from sfumato.concepts.detectors import lexicons, spacy
 from sfumato.concepts.detectors.capitals import Capitals
 from sfumato.concepts.lists.words import COMMON
@@ -19,6 +19,7 @@ def bare(monkeypatch):
     """A machine on which no optional package is installed."""
     monkeypatch.setattr(spacy, "best_model", lambda: None)
     monkeypatch.setattr(lexicons, "installed", lambda kind: False)
+    monkeypatch.setattr(catalog, "tagger_ready", lambda: False)
 
 
 @pytest.mark.parametrize(

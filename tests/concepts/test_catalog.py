@@ -7,7 +7,7 @@ import json
 import pytest
 
 from sfumato.cli import concepts as command
-from sfumato.concepts import CATALOG, Concept, concept_names
+from sfumato.concepts import CATALOG, Concept, catalog, concept_names
 from sfumato.concepts.detectors import lexicons, spacy
 from sfumato.concepts.detectors.dictionary import folded
 from sfumato.concepts.lists import medical, organisations, people, places
@@ -40,6 +40,7 @@ def bare(monkeypatch):
     """A machine on which no optional package is installed."""
     monkeypatch.setattr(spacy, "best_model", lambda: None)
     monkeypatch.setattr(lexicons, "installed", lambda kind: False)
+    monkeypatch.setattr(catalog, "tagger_ready", lambda: False)
 
 
 def test_every_concept_has_an_example():

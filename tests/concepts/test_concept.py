@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.concepts import CATALOG, Concept, Dictionary, Patterns, Span
+from sfumato.concepts import CATALOG, Concept, Dictionary, Patterns, Span, catalog
 from sfumato.concepts.detectors import spacy
 from sfumato.concepts.detectors.dictionary import folded
 from sfumato.concepts.texts.edits import cut
@@ -192,6 +192,7 @@ def test_saved_concepts_come_back_the_same(concept):
 def test_a_concept_found_by_less_than_before_says_so(monkeypatch):
     kept = Concept.named("person").to_dict() | {"found_by": "spaCy en_core_web_trf + name lists"}
     monkeypatch.setattr(spacy, "best_model", lambda: None)
+    monkeypatch.setattr(catalog, "tagger_ready", lambda: False)
     with pytest.warns(UserWarning, match="found by spaCy en_core_web_trf.*here it is found by name lists"):
         Concept.from_dict(kept)
 

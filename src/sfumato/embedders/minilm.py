@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sfumato.embedders.base import OnBatch
 from sfumato.embedders.digests import package_folder, require_published
+from sfumato.embedders.reach import Reach
 from sfumato.embedders.texts import checked_texts, unit_rows, unit_tensor
 from sfumato.errors import MissingPackageError
 
@@ -21,6 +22,10 @@ PUBLISHED = {
     "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
 }
 """SHA-256 of the files as sentence-transformers/all-MiniLM-L6-v2 published them."""
+
+
+LONGEST = 256
+"""Tokens it reads of a text."""
 
 
 def model_folder() -> Path:
@@ -46,6 +51,7 @@ class MiniLM:
         folder = model_folder()
         require_published(folder, PUBLISHED, PACKAGE)
         self._model = SteadyModel(load_model(folder, device), threads=threads)
+        self.reach = Reach(folder / "tokenizer.json", LONGEST)
 
     def embed(self, texts: Sequence[str], *, on_batch: OnBatch | None = None) -> NDArray[np.float32]:
         """Return `(n, 384)` unit vectors in the order of the texts."""

@@ -20,6 +20,17 @@ WideOption = Annotated[
 ]
 TermsOption = Annotated[list[Path] | None, typer.Option(metavar="FILE", help="A file of terms, one a line.")]
 SpansOption = Annotated[list[str] | None, typer.Option(metavar="LABEL", help="A label of the spans in IN.")]
+RecallOption = Annotated[
+    float | None,
+    typer.Option(metavar="SHARE", help="Find this share of the labelled terms of --sample, such as 0.98."),
+]
+SampleOption = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="For --recall: labelled texts like those to protect.")
+]
+TruthSpansOption = Annotated[
+    str | None,
+    typer.Option(metavar="LABEL[,LABEL]", help="For --recall: which labels of --sample are the concept."),
+]
 ShapeOption = Annotated[str, typer.Option(help="ellipsoid (any direction) or mask (SPARSE, along axes).")]
 EmbedderOption = Annotated[str, typer.Option(help="An encoder: a name of `sfumato embedders`, or a path.")]
 KindOption = Annotated[str, typer.Option(help="How an ellipsoid follows the concept: sharp, water or blend.")]

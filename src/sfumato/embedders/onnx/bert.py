@@ -28,9 +28,12 @@ class BertSizes(NamedTuple):
     epsilon: float
 
 
-def graph(weights: Weights, sizes: BertSizes, *, int8: bool = False) -> bytes:
-    """The graph as a model; with `int8` its weights, and what they are multiplied by, have 8 bits."""
-    made = _Graph(weights, sizes, int8)
+def graph(weights: Weights, sizes: BertSizes, *, int8: bool = False, levels: int = 127) -> bytes:
+    """The graph as a model; with `int8` its weights, and what they are multiplied by, have 8 bits.
+
+    With fewer `levels` of a weight no sum of products overflows on processors whose 8-bit products have 16.
+    """
+    made = _Graph(weights, sizes, int8, levels)
     found = made.normed(IN, None, "embeddings.LayerNorm")
     for layer in range(sizes.layers):
         found = made.layer(found, f"encoder.layer.{layer}.")
@@ -40,8 +43,8 @@ def graph(weights: Weights, sizes: BertSizes, *, int8: bool = False) -> bytes:
 
 
 class _Graph:
-    def __init__(self, weights: Weights, sizes: BertSizes, int8: bool) -> None:
-        self._weights, self._sizes, self._int8 = weights, sizes, int8
+    def __init__(self, weights: Weights, sizes: BertSizes, int8: bool, levels: int) -> None:
+        self._weights, self._sizes, self._int8, self._levels = weights, sizes, int8, levels
         self.nodes: list[bytes] = []
         self.tensors: list[bytes] = []
 
@@ -87,7 +90,7 @@ class _Graph:
 
     def _multiplied(self, given: str, at: str, weight: NDArray[np.float32], bias: NDArray[np.float32]) -> str:
         """A product whose factors are rounded to 8 bits: weights a column, the rest a call, as it comes."""
-        scales = np.maximum(np.abs(weight).max(axis=0), 1e-12).astype(np.float32) / np.float32(127)
+        scales = np.maximum(np.abs(weight).max(axis=0), 1e-12).astype(np.float32) / np.float32(self._levels)
         inputs = [
             given,
             self._constant(at + "weight", np.rint(weight / scales).astype(np.int8)),

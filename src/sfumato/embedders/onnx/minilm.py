@@ -22,14 +22,15 @@ from sfumato.blocks import thread_count
 from sfumato.concepts.texts.soft import SoftText
 from sfumato.embedders.base import OnBatch
 from sfumato.embedders.digests import require_published
-from sfumato.embedders.minilm import PACKAGE, PUBLISHED, MiniLM, model_folder
+from sfumato.embedders.minilm import LONGEST, PACKAGE, PUBLISHED, MiniLM, model_folder
 from sfumato.embedders.onnx.bert import IN, OUT, BertSizes, graph
+from sfumato.embedders.reach import Reach
 from sfumato.embedders.softening import TermTokens, mean_embedding, soft_positions, spelled
 from sfumato.embedders.texts import checked_texts, unit_rows
 from sfumato.errors import ParameterError
 
 _SIZES = BertSizes(layers=6, heads=12, width=384, epsilon=1e-12)
-_LONGEST, _WINDOW, _TOKENS, _ROWS = 256, 4096, 2048, 32
+_WINDOW, _TOKENS, _ROWS = 4096, 2048, 32
 
 
 class _TokenRow(NamedTuple):
@@ -60,7 +61,8 @@ class OnnxMiniLM:
         tokenizers: Any = importlib.import_module("tokenizers")
         self._tokenizer = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
         self._tokenizer.no_padding()
-        self._tokenizer.enable_truncation(_LONGEST)
+        self._tokenizer.enable_truncation(LONGEST)
+        self.reach = Reach(folder / "tokenizer.json", LONGEST)
         runtime: Any = importlib.import_module("onnxruntime")
         options = runtime.SessionOptions()
         # One thread computes a text, and several texts run at once: no split over threads changes a bit.
