@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-SPARE = 64
+SPARE = 32
 """Tokens looked at beyond what is read: what replaces a term may be shorter, and what follows moves up."""
 _WORD, _SPACE = re.compile(r"\S+"), re.compile(r"\s")
 

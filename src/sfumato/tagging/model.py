@@ -30,7 +30,7 @@ KIND = "tagger"
 LEVELS = 63
 """The largest weight of a row is this many steps."""
 WIDTH, HEADS, EPSILON = 384, 12, 1e-12
-LONGEST, SHARED = 128, 24
+LONGEST, SHARED = 128, 16
 """Wordpieces computed together, with their two marks; how many of them the stretches on both sides share."""
 _CLS, _SEP = 101, 102
 
@@ -125,16 +125,17 @@ class TaggerModel:
 
 
 def stretches(count: int) -> list[tuple[int, int, slice]]:
-    """Cut so many wordpieces: where each stretch begins and ends, and which pieces are read from it."""
-    size, half = LONGEST - 2, SHARED // 2
-    if count <= size:
-        return [(0, count, slice(0, count))] if count else []
-    starts = [*range(0, count - size, size - SHARED), count - size]
-    made = []
-    for number, low in enumerate(starts):
-        begin = 0 if number == 0 else made[-1][2].stop
-        end = count if number == len(starts) - 1 else low + size - half
-        made.append((low, low + size, slice(begin, end)))
+    """Cut so many wordpieces alike: where each stretch begins and ends, and which pieces are read from it."""
+    if not count:
+        return []
+    most, half = LONGEST - 2, SHARED // 2
+    number = max(1, -(-(count - SHARED) // (most - SHARED)))
+    size = -(-(count + SHARED * (number - 1)) // number)
+    made: list[tuple[int, int, slice]] = []
+    for low in ((size - SHARED) * place for place in range(number)):
+        high = min(low + size, count)
+        last = len(made) == number - 1
+        made.append((low, high, slice(low + half if made else 0, count if last else high - half)))
     return made
 
 

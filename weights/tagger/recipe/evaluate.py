@@ -18,7 +18,7 @@ from rows import SETS, Row, Segment, labelled, raw, side
 from sfumato.concepts.base import Detector, Span
 from sfumato.concepts.catalog import CATALOG
 from sfumato.concepts.detectors.presidio import Presidio
-from sfumato.concepts.detectors.spacy import Spacy
+from sfumato.concepts.detectors.spacy import Spacy, best_model
 from sfumato.concepts.evaluate import DetectorScore, score_detector
 from sfumato.tagging.detector import Tagger
 
@@ -50,7 +50,7 @@ DETECTORS: dict[str, Callable[[str], Detector | None]] = {
     "catalog": lambda kind: CATALOG[kind].detector(),
     "catalog before": lambda kind: _catalog(kind, tagger=False),
     "spaCy": lambda kind: Spacy(labels=_SPACY[kind]) if kind in _SPACY else None,
-    "Presidio": lambda kind: Presidio(_PRESIDIO[kind]),
+    "Presidio": lambda kind: Presidio(best_model(), labels=_PRESIDIO[kind]),
 }
 
 
@@ -60,11 +60,13 @@ def forms() -> dict[str, Form]:
     return {"as written": lambda given: given, "lower case": lower, "typing errors": lambda given: with_typos(given, rng)}
 
 
-def measured(data: Path, names: list[str], sets: list[str]) -> Iterator[dict[str, object]]:
+def measured(data: Path, names: list[str], sets: list[str], wanted: list[str]) -> Iterator[dict[str, object]]:
     """One line a set, form, kind and detector."""
     for name in sets:
         rows = [labelled(name, given) for given in raw(data, name) if side(name, given) in ("test", "third")]
         for form, change in forms().items():
+            if form not in wanted:
+                continue
             written = [Row(change(row.segments), row.looked_for) for row in rows]
             for kind in MEASURED[name]:
                 gold = [(row.text, [Span(*span) for span in row.spans if span[2] == kind]) for row in written]
@@ -101,10 +103,11 @@ def main() -> None:
     options.add_argument("--data", type=Path, required=True)
     options.add_argument("-o", "--out", type=Path)
     options.add_argument("--detectors", nargs="+", default=list(DETECTORS))
+    options.add_argument("--forms", nargs="+", default=list(forms()))
     options.add_argument("--sets", nargs="+", default=list(SETS))
     given = options.parse_args()
     lines = []
-    for line in measured(given.data, given.detectors, given.sets):
+    for line in measured(given.data, given.detectors, given.sets, given.forms):
         print(json.dumps(line), flush=True)
         lines.append(line)
     if given.out:
