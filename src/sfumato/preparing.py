@@ -23,7 +23,6 @@ from sfumato.concepts.texts.neutral import (
     without_overlaps,
 )
 from sfumato.embedders.base import Embedder, OnBatch, takes_soft
-from sfumato.embedders.reach import within_reach
 from sfumato.errors import InputError, ParameterError
 
 Names = tuple[str, ...]
@@ -174,6 +173,8 @@ class Entrance:
                 "texts neutral: removal, placeholder or copies."
             )
         if self.hides and spans is None:
+            from sfumato.embedders.reach import within_reach
+
             clean = within_reach(self.encoder, clean)
         found = find_mentions(self.concepts, self.neutral, clean, spans, by=self.neutral_by, check=check)
         return Copies.of(clean, found, self.neutral, self.neutral_by)

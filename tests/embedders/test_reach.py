@@ -51,7 +51,9 @@ def test_no_term_behind_the_reach_moves_into_the_vector(encoder):
     """Hundreds of terms are cut out before the reach; what would move up holds one that is not searched."""
     place = Concept.from_terms("place", ["Kuala Lumpur Federal Territory", "Ouagadougou"])
     entrance = Entrance(encoder, (place,), neutral=1, neutral_by="removal")
-    texts = ["Kuala Lumpur Federal Territory " * 60 + f"then on to {end}. The end." for end in ("Ouagadougou", "x")]
+    texts = [
+        "Kuala Lumpur Federal Territory " * 60 + f"then on to {end}. The end." for end in ("Ouagadougou", "x")
+    ]
     copies = entrance.copies(texts)
     assert all("Ouagadougou" not in text for text in copies.texts)
     assert "Ouagadougou" not in entrance.copies(["quiet words " * 200 + " Ouagadougou"]).texts[0]

@@ -178,7 +178,8 @@ def test_weights_have_seven_bits_and_come_back_to_the_step():
 
 
 @pytest.mark.parametrize(
-    ("written", "case"), [("42-", 0), ("bread", 1), ("Rome", 2), ("I", 2), ("NATO", 3), ("McKay", 4), ("eBay", 4)]
+    ("written", "case"),
+    [("42-", 0), ("bread", 1), ("Rome", 2), ("I", 2), ("NATO", 3), ("McKay", 4), ("eBay", 4)],
 )
 def test_how_a_word_is_written(written, case):
     assert case_of(written) == case

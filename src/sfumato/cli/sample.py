@@ -40,8 +40,9 @@ def at_recall(
 
     found = threshold_for(named[0], *read_sample(sample), labels, recall)
     console().print(
-        f"{named[0].name}: {found.found} of {found.labelled} labelled terms are found ({found.share:.1%}, at least "
-        f"{found.low:.1%} with 97.5 % confidence; {found.found_before} by default): threshold {found.threshold:.3g}"
+        f"{named[0].name}: {found.found} of {found.labelled} labelled terms are found "
+        f"({found.share:.1%}, at least {found.low:.1%} with 97.5 % confidence; {found.found_before} by "
+        f"default): threshold {found.threshold:.3g}"
     )
     tuned = Concept.named(named[0].name, wide=named[0].wide, threshold=found.threshold)
     return [tuned if concept is named[0] else concept for concept in wanted], found.to_dict()

@@ -148,7 +148,9 @@ _ENTRIES = (
         (
             *_with_tagger(
                 "organisation",
-                _listed("organisation list", "organisation", organisations.ORGANISATIONS, organisations.CASED),
+                _listed(
+                    "organisation list", "organisation", organisations.ORGANISATIONS, organisations.CASED
+                ),
                 spacy_too=True,
             ),
             _shapes("organisation", "company"),

@@ -49,9 +49,7 @@ class CatalogEntry:
                 f"A threshold is for what the tagger finds. Found none for `{self.name}`: leave it out, or "
                 "install the tagger."
             )
-        made = [
-            part.make() if part.at is None or threshold is None else part.at(threshold) for part in parts
-        ]
+        made = [part.make() if part.at is None or threshold is None else part.at(threshold) for part in parts]
         if wide:
             if not self.names:
                 raise ParameterError(f"`wide` is for kinds of names. Found `{self.name}`: leave it out.")

@@ -47,7 +47,7 @@ class Reach:
 def within_reach(encoder: Any, texts: Sequence[str]) -> list[str]:
     """Each text up to where an encoder that reads only the first tokens can get; whole where it reads on.
 
-    What is cut away is in no vector, whatever is put in a term's place: what is searched is all that is embedded.
+    What is cut away is in no vector, whatever is put in a term's place: all that is embedded is searched.
     """
     while not hasattr(encoder, "reach") and hasattr(encoder, "embedder"):
         encoder = encoder.embedder

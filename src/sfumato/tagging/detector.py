@@ -29,7 +29,7 @@ class Tagger:
         labels: which kinds, in the catalog's words; all when left out.
         beside: detectors that know no context, for a single kind; what they find counts unless the tagger is
             sure that it is something else.
-        threshold: how likely a word has to be of its kind, 0 to 1; the packaged one of each kind when left out.
+        threshold: how likely a word has to be of its kind, 0 to 1; each kind's own when left out.
         threads: how many texts are read at once; as many as there are cores when left out.
     """
 

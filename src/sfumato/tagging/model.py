@@ -1,7 +1,7 @@
 """The tagger's network on ONNX Runtime: how likely every wordpiece of a text is of which kind.
 
-It has the first layers of all-MiniLM-L6-v2, trained further, over that encoder's own word and place embeddings,
-which are taken from its package. How a word is written is added to its embedding. Products have factors of 8
+It has the first layers of all-MiniLM-L6-v2, trained further, over that encoder's own embeddings of words and
+places, which are taken from its package. How a word is written is added to its embedding. Products have factors of 8
 bits, weights of 7: no sum overflows on a processor without wider instructions. The scale of a product follows
 from all that is in it, so every stretch of a text is computed alone, and its bits depend on it alone.
 """

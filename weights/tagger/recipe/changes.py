@@ -21,7 +21,9 @@ def changed(row: Row, pools: Pools, rng: random.Random) -> Row:
     segments = row.segments
     if rng.random() < 0.4:
         segments = tuple(
-            (pools.value(kind, part, rng), kind) if kind not in (None, HIDDEN) and rng.random() < 0.8 else (part, kind)
+            (pools.value(kind, part, rng), kind)
+            if kind not in (None, HIDDEN) and rng.random() < 0.8
+            else (part, kind)
             for part, kind in segments
         )
     if rng.random() < 0.15:
@@ -32,7 +34,10 @@ def changed(row: Row, pools: Pools, rng: random.Random) -> Row:
 def with_typos(segments: tuple[Segment, ...], rng: random.Random, share: float = 0.1) -> tuple[Segment, ...]:
     """Every tenth longer word with one error: two letters changed round, one left out, doubled or next to it."""
     return tuple(
-        (_WORD.sub(lambda word: _typo(word.group(), rng) if rng.random() < share else word.group(), part), kind)
+        (
+            _WORD.sub(lambda word: _typo(word.group(), rng) if rng.random() < share else word.group(), part),
+            kind,
+        )
         for part, kind in segments
     )
 

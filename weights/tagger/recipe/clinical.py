@@ -27,14 +27,14 @@ def sentences(data: Path, count: int, rng: random.Random) -> list[Row]:
     """Sentences of reports; people were taken out of those, but for what follows a title."""
     finders = [
         Union(Dictionary(terms, label=kind, name=kind), Lexicon(kind))  # type: ignore[arg-type]
-        for kind, terms in (("disease", medical.DISEASES), ("symptom", medical.SYMPTOMS), ("drug", medical.DRUGS))
+        for kind, terms in (
+            ("disease", medical.DISEASES),
+            ("symptom", medical.SYMPTOMS),
+            ("drug", medical.DRUGS),
+        )
     ]
     finders.append(Patterns("age", label="age"))
-    texts = [
-        found.group().strip()
-        for text in _reports(data)
-        for found in _SENTENCE.finditer(text)
-    ]
+    texts = [found.group().strip() for text in _reports(data) for found in _SENTENCE.finditer(text)]
     rng.shuffle(texts)
     return [Row(tuple(_segments(text, finders)), LOOKED_FOR) for text in texts[:count]]
 

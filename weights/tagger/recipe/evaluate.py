@@ -39,7 +39,11 @@ Form = Callable[[tuple[Segment, ...]], tuple[Segment, ...]]
 
 def _catalog(kind: str, *, tagger: bool) -> Detector:
     entry = CATALOG[kind]
-    parts = [part.make() for part in entry.parts if part.ready() and ("tagger" in part.name) <= tagger and not (tagger and "spaCy" in part.name)]
+    parts = [
+        part.make()
+        for part in entry.parts
+        if part.ready() and ("tagger" in part.name) <= tagger and not (tagger and "spaCy" in part.name)
+    ]
     from sfumato.concepts.detectors.union import Union
 
     return Union(*parts)
@@ -57,7 +61,11 @@ DETECTORS: dict[str, Callable[[str], Detector | None]] = {
 def forms() -> dict[str, Form]:
     """The ways a text is written."""
     rng = random.Random(7)
-    return {"as written": lambda given: given, "lower case": lower, "typing errors": lambda given: with_typos(given, rng)}
+    return {
+        "as written": lambda given: given,
+        "lower case": lower,
+        "typing errors": lambda given: with_typos(given, rng),
+    }
 
 
 def measured(data: Path, names: list[str], sets: list[str], wanted: list[str]) -> Iterator[dict[str, object]]:

@@ -15,7 +15,9 @@ from sfumato.concepts.lists import medical, organisations, people, places
 _STARTS = "b br c ch d dr f g gr h j k kl l m n p r s sch sh st t tr v w y z al ar el en il or ul".split()
 _MIDDLES = "a e i o u ai au ea ie oo ou ya".split()
 _ENDS = "n r s l m t nd rt ck lla nna rro ssa ski vic sen son man berg ez ian eau oglu ova enko ura".split()
-_TOWNS = "ville ton burg ford port stad hausen ham wick dale grad nagar pur abad mouth haven fort view".split()
+_TOWNS = (
+    "ville ton burg ford port stad hausen ham wick dale grad nagar pur abad mouth haven fort view".split()
+)
 _LAST = "Group Holdings Partners Systems Labs Foods Media Capital Energy Motors Logistics Insurance".split()
 _FORMS = "Inc Inc. Ltd LLC Corp Corporation GmbH AG plc S.A. Co".split()
 _PLACES = "Hospital University Bank Clinic College School Institute Council Union Club Museum Court".split()
@@ -118,6 +120,7 @@ def date(rng: random.Random) -> str:
 
 def identifier(rng: random.Random) -> str:
     """A number or code that stands for somebody or something of his."""
+
     def digits(count: int) -> str:
         return "".join(rng.choices(string.digits, k=count))
 
@@ -134,6 +137,7 @@ def identifier(rng: random.Random) -> str:
 
 def phone(rng: random.Random) -> str:
     """A telephone number as people write it."""
+
     def digits(count: int) -> str:
         return "".join(rng.choices(string.digits, k=count))
 
@@ -148,7 +152,9 @@ def phone(rng: random.Random) -> str:
 def age(rng: random.Random) -> str:
     """How old somebody is."""
     years = rng.randrange(1, 99)
-    return rng.choice((f"{years}-year-old", f"{years} years old", f"{years} y.o.", f"{years}-year old", str(years)))
+    return rng.choice(
+        (f"{years}-year-old", f"{years} years old", f"{years} y.o.", f"{years}-year old", str(years))
+    )
 
 
 _TEMPLATES = """
@@ -194,7 +200,9 @@ def sentences(count: int, pools: Pools, rng: random.Random) -> Iterator[Row]:
     templates = [line for row in _TEMPLATES.strip().splitlines() for line in row.split("|")]
     plain = [line for row in _PLAIN.splitlines() for line in row.split("|")]
     for _ in range(count):
-        chosen = [rng.choice(templates if rng.random() < 0.85 else plain) for _ in range(rng.choice((1, 1, 2, 3)))]
+        chosen = [
+            rng.choice(templates if rng.random() < 0.85 else plain) for _ in range(rng.choice((1, 1, 2, 3)))
+        ]
         yield Row(tuple(_filled(" ".join(chosen), pools, rng)), frozenset(KINDS))
 
 

@@ -9,9 +9,9 @@ from rows import KINDS, Row
 from tokenizers import Tokenizer
 from torch import nn
 
-from sfumato.tagging.cases import CASES, case_of
-from sfumato.embedders.minilm import PACKAGE, PUBLISHED, model_folder
 from sfumato.embedders.digests import require_published
+from sfumato.embedders.minilm import PACKAGE, PUBLISHED, model_folder
+from sfumato.tagging.cases import CASES, case_of
 
 LENGTH = 128
 """Wordpieces read together, the two special ones included."""

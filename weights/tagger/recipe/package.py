@@ -40,7 +40,9 @@ def save(trained: Path, thresholds: dict[str, float]) -> str:
 
 def tuning_rows(data: Path) -> list[Row]:
     """The tuning side."""
-    return [labelled(name, given) for name in SETS for given in raw(data, name) if side(name, given) == "tune"]
+    return [
+        labelled(name, given) for name in SETS for given in raw(data, name) if side(name, given) == "tune"
+    ]
 
 
 def chosen(rows: list[Row]) -> dict[str, float]:
@@ -56,7 +58,12 @@ def chosen(rows: list[Row]) -> dict[str, float]:
             found = [(finder.spans(row.text, words), row.spans) for row, words in looked]
             right = sum(_touched(span, gold, kind) for spans, gold in found for span in spans)
             total = sum(len(spans) for spans, _ in found)
-            hit = sum(any(s.start < end and start < s.end for s in spans) for spans, gold in found for start, end, label in gold if label == kind)
+            hit = sum(
+                any(s.start < end and start < s.end for s in spans)
+                for spans, gold in found
+                for start, end, label in gold
+                if label == kind
+            )
             labelled_spans = sum(label == kind for _, gold in found for _, _, label in gold)
             scores.append((limit, right / max(total, 1), hit / max(labelled_spans, 1)))
         if sum(label == kind for row, _ in looked for _, _, label in row.spans) < 100:
@@ -64,7 +71,12 @@ def chosen(rows: list[Row]) -> dict[str, float]:
             continue
         fits = [limit for limit, precision, _ in scores if precision >= PRECISION]
         kept[kind] = float(min(fits, default=0.5))
-        print(kind, kept[kind], " ".join(f"{limit:g}:{precision:.3f}/{recall:.3f}" for limit, precision, recall in scores), flush=True)
+        print(
+            kind,
+            kept[kind],
+            " ".join(f"{limit:g}:{precision:.3f}/{recall:.3f}" for limit, precision, recall in scores),
+            flush=True,
+        )
     return kept
 
 

@@ -1,7 +1,7 @@
 """Trains the tagger: python train.py --data DATA -o OUT.safetensors
 
 Every pass draws each labelled text in another form, other made-up sentences, and other clinical ones. After a
-pass the tuning side is scored by overlap and a line goes to the log.
+pass the weights are saved and a line goes to the log.
 """
 
 from __future__ import annotations
@@ -19,17 +19,21 @@ import made
 import torch
 from changes import changed
 from network import Example, Network, examples, loss, tokenizer
-from rows import SETS, Row, labelled, raw, side
+from rows import Row, labelled, raw, side
 from safetensors.torch import save_file
 
 REPEATS = {"conll2003": 1, "pii_presidio": 3, "pii_contextual": 2, "pii_medical_notes": 2}
 TOKENS = 2048
 
 
-def learning_rows(data: Path) -> list[tuple[str, Row]]:
+def learning_rows(data: Path, without: list[str]) -> list[tuple[str, Row]]:
     """What is learned from, with the set it came from."""
     return [
-        (name, labelled(name, given)) for name in REPEATS for given in raw(data, name) if side(name, given) == "learn"
+        (name, labelled(name, given))
+        for name in REPEATS
+        if name not in without
+        for given in raw(data, name)
+        if side(name, given) == "learn"
     ]
 
 
@@ -51,7 +55,10 @@ def batches(found: list[Example], rng: random.Random) -> Iterator[list[Example]]
 def tensors(part: list[Example]) -> tuple[torch.Tensor, ...]:
     """Padded to the longest: ids, mask, cases, targets, unseen."""
     longest = max(len(example[0]) for example in part)
-    columns = [[column + [fill] * (longest - len(column)) for column in each] for each, fill in zip(zip(*part, strict=True), (0, 0, -100, 0), strict=True)]
+    columns = [
+        [column + [fill] * (longest - len(column)) for column in each]
+        for each, fill in zip(zip(*part, strict=True), (0, 0, -100, 0), strict=True)
+    ]
     ids, cases, targets, unseen = (torch.tensor(column) for column in columns)
     mask = torch.tensor([[1] * len(example[0]) + [0] * (longest - len(example[0])) for example in part])
     return ids, mask, cases, targets, unseen
@@ -67,6 +74,7 @@ def main() -> None:
     options.add_argument("--made", type=int, default=12000)
     options.add_argument("--clinical", type=int, default=6000)
     options.add_argument("--everyday", type=int, default=5000)
+    options.add_argument("--without", nargs="+", default=[], choices=REPEATS, help="sets to leave out")
     options.add_argument("--rate", type=float, default=2e-4)
     options.add_argument("--threads", type=int, default=1)
     options.add_argument("--seed", type=int, default=0)
@@ -75,14 +83,13 @@ def main() -> None:
     torch.set_num_threads(given.threads)
     torch.manual_seed(given.seed)
     rng = random.Random(given.seed)
-    rows = learning_rows(given.data)
+    rows = learning_rows(given.data, given.without)
     reports = clinical.sentences(given.data, 4 * given.clinical, rng)
     plain = everyday.sentences(given.data, 6 * given.everyday, rng)
     pools = made.Pools([row for _, row in rows] + reports, {})
     read, network = tokenizer(), Network(given.layers)
     trained = [weight for weight in network.parameters() if weight.requires_grad]
     optimizer = torch.optim.AdamW(trained, lr=given.rate, weight_decay=0.01)
-    whole = Path(given.out)
     started, step, total = time.time(), 0, 0
     for turn in range(given.passes):
         drawn = [changed(row, pools, rng) for name, row in rows for _ in range(REPEATS[name])]
@@ -108,9 +115,19 @@ def main() -> None:
             mean = 0.98 * mean + 0.02 * value.item() if step > 1 else value.item()
             if step % 50 == 0:
                 print(f"{step}/{total} loss {mean:.4f} {time.time() - started:.0f} s", flush=True)
-        kept = {name: weight for name, weight in network.state_dict().items() if "word_emb" not in name and "position_emb" not in name}
-        save_file({name: weight.contiguous() for name, weight in kept.items()}, whole, {"layers": str(given.layers)})
-        line = {"pass": turn + 1, "steps": step, "loss": round(mean, 4), "seconds": round(time.time() - started), "processor": round(time.process_time()), "settings": {name: str(value) for name, value in vars(given).items() if name not in ("data", "out", "log")}}
+        kept = {
+            name: weight.contiguous()
+            for name, weight in network.state_dict().items()
+            if "word_emb" not in name and "position_emb" not in name
+        }
+        save_file(kept, given.out, {"layers": str(given.layers)})
+        settings = {
+            name: str(value) for name, value in vars(given).items() if name not in ("data", "out", "log")
+        }
+        line = {
+            "pass": turn + 1, "steps": step, "loss": round(mean, 4), "seconds": round(time.time() - started),
+            "processor": round(time.process_time()), "settings": settings,
+        }  # fmt: skip
         print(json.dumps(line), flush=True)
         if given.log:
             with given.log.open("a") as log:

@@ -1,4 +1,4 @@
-"""What an attacker names behind a protector that finds with one detector or another (protocol-detectors.md)."""
+"""What an attacker names behind a protector, by the detector it finds with (protocol-detectors.md)."""
 
 from __future__ import annotations
 
