@@ -91,15 +91,18 @@ def test_learn_by_recall(learn, tmp_path):
     assert f'"threshold": {found["threshold"]}' in json.dumps(kept)
 
 
+SAMPLE = ("--sample", "notes.jsonl", "--truth-spans")
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
         (("--concept", "person", "--recall", "0.98"), "belong together"),
-        (("--concept", "person", "--recall", "1.5", "--sample", "notes.jsonl", "--truth-spans", "person"), "between"),
-        (("--spans", "person", "--recall", "0.9", "--sample", "notes.jsonl", "--truth-spans", "person"), "one --concept"),
-        (("--concept", "person", "--recall", "0.9", "--sample", "notes.jsonl", "--truth-spans", "CITY9"), "at least 30"),
+        (("--concept", "person", "--recall", "1.5", *SAMPLE, "person"), "between"),
+        (("--spans", "person", "--recall", "0.9", *SAMPLE, "person"), "one --concept"),
+        (("--concept", "person", "--recall", "0.9", *SAMPLE, "CITY9"), "at least 30"),
     ],
-)  # fmt: skip
+)
 def test_learn_refuses(learn, tmp_path, options, said):
     code, shown = learn(*options)
     assert code == 2

@@ -122,6 +122,19 @@ def test_hard_texts_do_no_harm():
             assert 0 <= span.start < span.end <= len(text)
 
 
+def test_a_search_can_be_stopped_inside_a_text():
+    asked = []
+
+    def check():
+        asked.append(1)
+        if len(asked) == 5:
+            raise TimeoutError
+
+    with pytest.raises(TimeoutError):
+        list(Tagger().find_many(["one word after another " * 2000], check))
+    assert len(asked) == 5
+
+
 def test_a_lower_threshold_finds_more():
     texts = [record.text for record in make_records(20, seed=3)]
     few, many = (Tagger(labels=["person"], threshold=limit) for limit in (0.9, 0.05))
@@ -145,7 +158,9 @@ def test_a_kind_it_does_not_know_is_refused():
 def test_several_kinds_read_a_text_once(monkeypatch):
     read = []
     inner = model.TaggerModel.read
-    monkeypatch.setattr(model.TaggerModel, "read", lambda self, text: read.append(text) or inner(self, text))
+    monkeypatch.setattr(
+        model.TaggerModel, "read", lambda self, text, check=None: read.append(text) or inner(self, text, check)
+    )
     with searched_once():
         for kind in ("person", "location", "date"):
             Tagger(labels=[kind]).find("Pauline Oster left for Riga on Monday.")

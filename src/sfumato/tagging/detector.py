@@ -75,10 +75,10 @@ class Tagger:
         return next(self.find_many([text]))
 
     def find_many(self, texts: Iterable[str], check: Check | None = None) -> Iterator[list[Span]]:
-        """Find in many texts, several at once, calling `check` before each."""
+        """Find in many texts, several at once; with `check`, one by one, calling it between stretches."""
         given = iter(watched(texts, check))
         while part := list(_some(given)):
-            for text, words in zip(part, self._read(part), strict=True):
+            for text, words in zip(part, self._read(part, check), strict=True):
                 yield self.spans(text, words)
 
     def likelihoods(self, texts: Iterable[str]) -> Iterator[Words]:
@@ -124,19 +124,20 @@ class Tagger:
             if ((starts < span.end) & (ends > span.start)).any():
                 yield Span(span.start, span.end, self.labels[0])
 
-    def _read(self, texts: list[str]) -> list[Words]:
+    def _read(self, texts: list[str], check: Check | None = None) -> list[Words]:
         known = found_already()
         if known is None:
-            return self._computed(texts)
+            return self._computed(texts, check)
         mine = known.setdefault("tagger", {})
         new = list(dict.fromkeys(text for text in texts if text not in mine))
-        mine.update(zip(new, self._computed(new), strict=True))
+        mine.update(zip(new, self._computed(new, check), strict=True))
         return [mine[text] for text in texts]
 
-    def _computed(self, texts: list[str]) -> list[Words]:
+    def _computed(self, texts: list[str], check: Check | None) -> list[Words]:
         clean = [encodable(text) for text in texts]
-        if self._threads == 1 or len(clean) < 2:
-            return [self._model.read(text) for text in clean]
+        # Whoever checks does so in a thread of his own, and shares the processor out himself.
+        if check is not None or self._threads == 1 or len(clean) < 2:
+            return [self._model.read(text, check) for text in clean]
         with ThreadPoolExecutor(self._threads, "tag") as pool:
             return list(pool.map(self._model.read, clean))
 

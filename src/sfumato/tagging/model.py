@@ -1,9 +1,10 @@
 """The tagger's network on ONNX Runtime: how likely every wordpiece of a text is of which kind.
 
 It has the first layers of all-MiniLM-L6-v2, trained further, over that encoder's own embeddings of words and
-places, which are taken from its package. How a word is written is added to its embedding. Products have factors of 8
-bits, weights of 7: no sum overflows on a processor without wider instructions. The scale of a product follows
-from all that is in it, so every stretch of a text is computed alone, and its bits depend on it alone.
+places, which are taken from its package. How a word is written is added to its embedding. Products have
+factors of 8 bits, weights of 7: no sum overflows on a processor without wider instructions. The scale of a
+product follows from all that is in it, so every stretch of a text is computed alone, and its bits depend on
+it alone.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato import artifacts
+from sfumato.concepts.base import Check
 from sfumato.embedders.digests import package_folder, require_published
 from sfumato.embedders.minilm import PACKAGE as ENCODER
 from sfumato.embedders.minilm import PUBLISHED, model_folder
@@ -94,14 +96,16 @@ class TaggerModel:
         self._places = weights["embeddings.position_embeddings.weight"][:LONGEST] + kept.tensors["type"]
         self._cases = kept.tensors["cases"]
 
-    def read(self, text: str) -> Words:
-        """How likely each word of the text is of each kind."""
+    def read(self, text: str, check: Check | None = None) -> Words:
+        """How likely each word of the text is of each kind; `check` is called before each stretch."""
         encoded = self._tokenizer.encode(text, add_special_tokens=False)
         ids = np.array(encoded.ids, np.int64)
         spans = np.array(encoded.offsets, np.int64).reshape(-1, 2)
         cases = np.array([case_of(text[start:end]) for start, end in encoded.offsets], np.int64)
         pieces = np.empty((len(ids), len(self.kinds)), np.float32)
         for low, high, kept in stretches(len(ids)):
+            if check is not None:
+                check()
             pieces[kept] = self._likely(ids[low:high], cases[low:high])[kept.start - low : kept.stop - low]
         if not len(ids):
             return Words(spans[:, 0], spans[:, 1], pieces)
