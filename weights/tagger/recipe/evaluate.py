@@ -29,10 +29,7 @@ MEASURED = {
     "pii_medical_notes": ("person", "location", "date"),
     "pii_ai4privacy_style": ("person", "location", "date", "identifier"),
 }
-_PRESIDIO = {
-    "person": ["PERSON"], "location": ["LOCATION"], "organisation": ["ORGANIZATION"], "date": ["DATE_TIME"],
-    "identifier": ["CREDIT_CARD", "IBAN_CODE", "IP_ADDRESS", "US_SSN", "US_DRIVER_LICENSE", "US_BANK_NUMBER", "URL"],
-}  # fmt: skip
+_PRESIDIO = {"identifier": ["card", "iban", "ip", "ssn", "code", "record", "url"]}
 _SPACY = {"person": ["person"], "location": ["location"], "organisation": ["organisation"], "date": ["date"]}
 Form = Callable[[tuple[Segment, ...]], tuple[Segment, ...]]
 
@@ -54,7 +51,7 @@ DETECTORS: dict[str, Callable[[str], Detector | None]] = {
     "catalog": lambda kind: CATALOG[kind].detector(),
     "catalog before": lambda kind: _catalog(kind, tagger=False),
     "spaCy": lambda kind: Spacy(labels=_SPACY[kind]) if kind in _SPACY else None,
-    "Presidio": lambda kind: Presidio(best_model(), labels=_PRESIDIO[kind]),
+    "Presidio": lambda kind: Presidio(best_model(), labels=_PRESIDIO.get(kind, [kind])),
 }
 
 

@@ -57,7 +57,7 @@ class Presidio:
 
     Args:
         model: a spaCy pipeline for names; left out, pattern recognisers work alone.
-        labels: which labels to keep, in the catalog's words or Presidio's own; all when left out.
+        labels: which labels to keep, in the catalog's words; all when left out.
         threshold: leaves out what Presidio itself is less sure of.
     """
 
