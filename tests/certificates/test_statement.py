@@ -136,7 +136,7 @@ def test_words_and_pictures_say_what_the_figures_say():
     drawing = svg_curve(found.curves, "a <title>")
     root = xml.fromstring(drawing)
     lines = root.findall("{http://www.w3.org/2000/svg}polyline")
-    assert [line.get("class") for line in lines] == ["asymptotic"] * 3 + [None] * 3
+    assert [line.get("class") for line in lines] == [None] * 3 + ["asymptotic"] * 3
     assert "script" not in drawing and not re.search(r"(href|url)\W", drawing)
     one = certificate_of(made(), distance=0.1)
     assert (

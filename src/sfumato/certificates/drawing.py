@@ -84,10 +84,6 @@ def svg_curve(curves: Mapping[str, TradeOff], title: str) -> str:
         f'<text transform="translate(14 {_TOP + _SIDE / 2:.0f}) rotate(-90)" text-anchor="middle">'
         "says so, and is right</text>"
     )
-    near = [curve for curve in curves.values() if np.isfinite(curve.mu) and curve.mu > 0]
-    for curve in near:
-        places = _places(alarms, 1 - curve.gaussian(alarms))
-        parts.append(f'<polyline class="asymptotic" fill="none" stroke="#333" points="{places}"/>')
     for number, (name, curve) in enumerate(curves.items()):
         places = _places(alarms, caught(curve, alarms))
         pen = f'stroke="{_COLOURS[name]}" stroke-width="2" stroke-dasharray="{_DASHES[name]}"'
@@ -96,9 +92,12 @@ def svg_curve(curves: Mapping[str, TradeOff], title: str) -> str:
         parts.append(f'<line x1="{_LEFT}" y1="{y - 4}" x2="{_LEFT + 28}" y2="{y - 4}" {pen}/>')
         said = f"{_named(name, curves)}: total variation at most {over_coin(curve.worst_total_variation)}"
         parts.append(f'<text x="{_LEFT + 36}" y="{y}">{escape(said)}</text>')
+    near = [curve for curve in curves.values() if np.isfinite(curve.mu) and curve.mu > 0]
+    for curve in near:
+        places = _places(alarms, 1 - curve.gaussian(alarms))
+        parts.append(f'<polyline class="asymptotic" fill="none" stroke="#000" points="{places}"/>')
     if near:
-        said = "thin: what it comes close to in many dimensions (no bound), mu "
-        said += ", ".join(f"{curve.mu:.3g}" for curve in near)
+        said = f"thin, black: asymptotic (no bound), mu {', '.join(f'{curve.mu:.3g}' for curve in near)}"
         parts.append(f'<text x="{_LEFT}" y="{bottom + 48 + 16 * len(curves)}">{escape(said)}</text>')
     return "\n".join([*parts, "</svg>"]) + "\n"
 
