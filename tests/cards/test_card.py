@@ -210,14 +210,14 @@ def test_a_signer_who_lies_about_the_audit_is_caught_by_its_file(made):
 
 def test_a_signer_who_lies_about_the_detector_s_misses_is_caught_by_the_audit(made):
     """Whatever is computed from them is then consistent with the protector: only the audit counted them."""
-    counted = miss_rate_of(400, 100)
+    again = load_protector(made.folder / "made")
     audit = json.loads(made.audit.read_text())
-    audit["certificate"] = certificate_of(made.protector, detector=counted).to_dict()
+    audit["certificate"] = certificate_of(again, detector=miss_rate_of(400, 100)).to_dict()
     made.audit.write_text(json.dumps(audit))
     assert made.make()[0] == 0
     inputs = ("--protector", made.folder / "made", "--audit", made.audit)
     assert made.read()["certificate"]["detector"]["missed"] == 100 and made.verify(*inputs)[0] == 0
-    fewer = certificate_of(made.protector, detector=miss_rate_of(400, 1)).to_dict()
+    fewer = certificate_of(again, detector=miss_rate_of(400, 1)).to_dict()
     resigned(made, lambda card: card.update(certificate=fewer))
     code, said = made.verify(*inputs)
     assert code == 1 and "holds  certificate" in said and "the first at detector.missed" in said
