@@ -20,6 +20,7 @@ from langchain_core.runnables import RunnableLambda, RunnablePassthrough
 
 import sfumato as sf
 from sfumato.adapters.langchain import ProtectedEmbeddings
+from sfumato.certifying import release_words
 from sfumato.learning import LearnSettings
 from sfumato.records import DISEASES, make_records
 
@@ -75,7 +76,7 @@ def main() -> None:
     held = collection.get(include=["documents", "metadatas"])
     print(f"{found} of {len(records)} searches find their note among the first three.")
     print(f"The store holds {len(held['ids'])} vectors and {sum(map(bool, held['documents']))} texts.")
-    print(protector.guarantee.describe())
+    print(release_words(protector))
 
 
 if __name__ == "__main__":

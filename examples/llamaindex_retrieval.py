@@ -15,6 +15,7 @@ from llama_index.core.schema import TextNode
 
 import sfumato as sf
 from sfumato.adapters.llama_index import ProtectedEmbedding
+from sfumato.certifying import release_words
 from sfumato.learning import LearnSettings
 from sfumato.records import DISEASES, make_records
 
@@ -42,7 +43,7 @@ def main() -> None:
         for name, record in records.items()
     )
     print(f"{found} of {len(records)} searches find their note among the first three.")
-    print(embedding.protector.guarantee.describe())
+    print(release_words(embedding.protector))
 
 
 if __name__ == "__main__":

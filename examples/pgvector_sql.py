@@ -20,6 +20,7 @@ import psycopg
 from pgvector.psycopg import register_vector
 
 import sfumato as sf
+from sfumato.certifying import release_words
 from sfumato.embedders import Fake
 from sfumato.mechanisms import Laplace
 from sfumato.records import DISEASES, make_records
@@ -74,7 +75,7 @@ def main() -> None:
         for name, ward, distance in found:
             print(f"record {name}  ward {ward}  distance {distance:.3f}")
         rows = connection.execute(f"SELECT count(*) FROM {TABLE}").fetchone()
-        print(f"{rows[0]} rows, {protector.guarantee.describe()}")
+        print(f"{rows[0]} rows. {release_words(protector)}")
 
 
 if __name__ == "__main__":

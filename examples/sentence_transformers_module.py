@@ -19,6 +19,7 @@ from sentence_transformers import SentenceTransformer
 
 import sfumato as sf
 from sfumato.adapters.sentence_transformers import Protect, load_protected
+from sfumato.certifying import release_words
 from sfumato.learning import LearnSettings
 from sfumato.records import DISEASES, make_records
 
@@ -41,7 +42,7 @@ def main() -> None:
     print(f"{len(loaded)} modules, the last one {type(loaded[-1]).__name__}.")
     print(f"Cosine of a vector and its release: {(clean * released).sum(axis=1).mean():.2f} on average.")
     print(f"Releases that repeat: {(released == again).all(axis=1).sum()} of {len(texts)}.")
-    print(loaded[-1].protector.mechanism.guarantee.describe())
+    print(release_words(loaded[-1].protector))
 
 
 if __name__ == "__main__":

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 CANDIDATES = 10
 """Terms that an attacker holds for possible, where nobody says how many."""
+APART = 0.1
+"""How far apart inputs are taken to be where a protector keeps no distances between terms."""
 
 
 def certificate_or_none(
@@ -26,6 +28,36 @@ def certificate_or_none(
         return certificate_of(made, candidates=candidates, detector=detector).to_dict()
     except SfumatoError:
         return None
+
+
+def release_words(made: Protector, dim: int | None = None) -> str:
+    """What an attacker can do with one release; of plain noise, where inputs are `APART`.
+
+    Args:
+        made: what releases.
+        dim: of its vectors, where it does not know.
+    """
+    found = certificate_or_none(made)
+    return _noise_words(made, dim) if found is None else attacker_words(found)
+
+
+def _noise_words(made: Protector, dim: int | None) -> str:
+    from sfumato.certificates import candidate_success, trade_off
+
+    metric = made.mechanism.guarantee.metric
+    where = {"angular": f"{APART} radians", "chordal": f"{APART} (chord)"}.get(metric, str(APART))
+    width = dim or made.dim or (None if made.embedder is None else made.encoder.dim)
+    try:
+        most = candidate_success(trade_off(made.mechanism, APART, width), CANDIDATES)
+    except SfumatoError:
+        most = 1.0
+    if most == 1:
+        return f"Nothing is certified: an attacker may tell inputs {where} apart from each other every time."
+    return (
+        f"An attacker who knows everything but which of {CANDIDATES} equally likely inputs it was, {where} "
+        f"apart from each other, names it with probability at most {chance(most)}; by guessing, "
+        f"{percent(1 / CANDIDATES)}."
+    )
 
 
 def miss_rate_of(texts: int, missed: int) -> MissRate | None:

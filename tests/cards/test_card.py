@@ -14,6 +14,7 @@ from sfumato.cards import sign_card
 from sfumato.cards.page import card_page
 from sfumato.cards.schema import card_schema, problems
 from sfumato.certificates import certificate_of
+from sfumato.certifying import miss_rate_of
 from sfumato.saving import load_protector, save_protector
 from tests.auditing.small import shrink
 from tests.cards.made import PRIVATE, Made, audit_json, made, protector
@@ -192,11 +193,12 @@ def test_a_signer_who_lies_about_the_certificate_is_caught_by_the_protector(made
         found = card["certificate"]
         for name in found["success"]:
             found["success"][name] = found["pairs"][name]["success"] = found["prior"]
+            found["bits"] = found["pairs"][name]["bits"] = 0.0
 
     resigned(made, lie)
     assert made.verify()[0] == 0  # he signed it, and it contradicts nothing
     code, said = made.verify("--protector", made.folder / "made")
-    assert code == 1 and "FAILS  certificate: 6 places differ" in said and "holds  protector" in said
+    assert code == 1 and "FAILS  certificate: 10 places differ" in said and "holds  protector" in said
 
 
 def test_a_signer_who_lies_about_the_audit_is_caught_by_its_file(made):
@@ -204,6 +206,28 @@ def test_a_signer_who_lies_about_the_audit_is_caught_by_its_file(made):
     assert made.verify()[0] == 0
     code, said = made.verify("--audit", made.audit)
     assert code == 1 and "measured.leakage.released" in said
+
+
+def test_a_signer_who_lies_about_the_detector_s_misses_is_caught_by_the_audit(made):
+    """Whatever is computed from them is then consistent with the protector: only the audit counted them."""
+    again = load_protector(made.folder / "made")
+    audit = json.loads(made.audit.read_text())
+    audit["certificate"] = certificate_of(again, detector=miss_rate_of(400, 100)).to_dict()
+    made.audit.write_text(json.dumps(audit))
+    assert made.make()[0] == 0
+    inputs = ("--protector", made.folder / "made", "--audit", made.audit)
+    assert made.read()["certificate"]["detector"]["missed"] == 100 and made.verify(*inputs)[0] == 0
+    fewer = certificate_of(again, detector=miss_rate_of(400, 1)).to_dict()
+    resigned(made, lambda card: card.update(certificate=fewer))
+    code, said = made.verify(*inputs)
+    assert code == 1 and "holds  certificate" in said and "the first at detector.missed" in said
+
+
+@pytest.mark.parametrize("name", ["bits", "bayes_security", "any_guess"])
+def test_figures_of_a_pair_that_do_not_go_together_are_a_contradiction(made, name):
+    resigned(made, lambda card: card["certificate"]["pairs"]["median"].update({name: 0.3}))
+    code, said = made.verify()
+    assert code == 1 and "FAILS  figures: figures contradict each other" in said
 
 
 def test_a_page_that_was_changed_or_is_of_another_card_is_caught(made):

@@ -97,6 +97,7 @@ def test_the_bound_over_all_texts_holds_for_the_best_attacker_by_simulation():
         ({}, "other terms may lie further apart"),
         ({}, "floating point may add"),
         ({}, "for one release"),
+        ({}, "where noise is made sticky"),
         ({"only_matching": True}, "released as they are, without noise"),
         ({"secret": sf.Secret(bytes(range(32)))}, "noise is sticky"),
         ({"neutral": 0}, "learned from"),
@@ -134,15 +135,19 @@ def test_words_and_pictures_say_what_the_figures_say():
     assert {"m", "w", "."} <= set(drawn)
     drawing = svg_curve(found.curves, "a <title>")
     root = xml.fromstring(drawing)
-    assert len(root.findall("{http://www.w3.org/2000/svg}polyline")) == 3
+    lines = root.findall("{http://www.w3.org/2000/svg}polyline")
+    assert [line.get("class") for line in lines] == [None] * 3 + ["asymptotic"] * 3
     assert "script" not in drawing and not re.search(r"(href|url)\W", drawing)
     one = certificate_of(made(), distance=0.1)
     assert (
-        svg_curve(one.curves, "t").count("<polyline") == 1 and "worst pair" not in plain_curve(one.curves)[-1]
+        svg_curve(one.curves, "t").count("<polyline") == 2 and "worst pair" not in plain_curve(one.curves)[-1]
     )
     # The curve passes through the total variation: its largest height over the diagonal.
     points = [tuple(map(float, each.split(","))) for each in re.findall(r"[\d.]+,[\d.]+", drawing)]
-    assert len(points) == 3 * 141
+    assert len(points) == 6 * 141
+    # The asymptotic curve lies close to the exact one, and is not the same.
+    off = [abs(a[1] - b[1]) for a, b in zip(points[: 3 * 141], points[3 * 141 :], strict=True)]
+    assert 0 < max(off) < 32  # of 320
 
 
 def test_a_certificate_never_shows_a_term_or_a_text():
@@ -156,13 +161,15 @@ class TestStores:
     def test_nothing_is_nothing(self):
         found = shown_nothing("records", candidates=8).to_dict()
         assert found["success"] == {"median": 0.125, "p95": 0.125, "worst": 0.125}
-        assert found["total_variation"] == found["bits"] == 0
+        assert found["total_variation"] == found["bits"] == 0 and found["bayes_security"] == 1
+        assert found["any_guess"] == {"prior": 0.01, "success": dict.fromkeys(found["success"], 0.01)}
         assert "AES-256-GCM" in str(found["conditions"]) and "simulator" in str(found["conditions"])
 
     @pytest.mark.parametrize(("bits", "candidates"), [(3, 100), (2, 4), (64, 10), (5, 1000)])
     def test_a_small_code_multiplies_a_chance_by_its_values_at_most(self, bits, candidates):
         found = shown_code("codes", bits, candidates=candidates)
         assert found.pairs["worst"].success == pytest.approx(min(1.0, 2**bits / candidates))
+        assert found.pairs["worst"].any_guess == pytest.approx(min(1.0, 2**bits / 100))
         # Any code of so many values, and any guesser: the best of each value, one each.
         rng = np.random.default_rng(bits)
         for _ in range(20):
@@ -172,4 +179,5 @@ class TestStores:
     def test_geometry_is_not_certified(self):
         found = shown_geometry("which rows are near").to_dict()
         assert found["success"]["worst"] == 1 and found["total_variation"] == 1
+        assert found["any_guess"]["success"]["worst"] == 1
         assert "nothing that is certified" in paragraphs(shown_geometry("which rows are near"))[0]

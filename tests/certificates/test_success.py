@@ -100,3 +100,39 @@ def test_the_informed_attacker_among_many_stays_below(candidates):
     said = candidate_success(trade_off(mechanism, DISTANCE, dim), candidates)
     assert binomtest(right, rows).proportion_ci(1 - 1e-5, method="exact").low <= said < 1
     assert right / rows > 1.5 / candidates  # the attack works
+
+
+def _groups(named, truth):
+    """An attribute that 24 of the 40 texts have."""
+    return (named < 24) == (truth < 24), 24 / 40
+
+
+SUCCESSES = {
+    "re-identification": lambda named, truth: (named == truth, 1 / 40),
+    "attribute": _groups,
+    "reconstruction": lambda named, truth: (np.abs(named - truth) <= 1, 3 / 40),
+}
+"""When a guess counts, and how often the best one does without a release."""
+
+
+@pytest.mark.parametrize("strength", [0.5, 2.0])
+@pytest.mark.parametrize("success", sorted(SUCCESSES))
+def test_no_success_of_any_kind_passes_what_its_prior_becomes(success, strength):
+    """By the best attacker there is: for each release the guess that is likeliest to count."""
+    dim, count, rows, rng = 64, 40, 4000, np.random.default_rng(11)
+    mechanism = Laplace(epsilon=strength * math.sqrt(dim) / DISTANCE)
+    corners = np.linalg.qr(rng.standard_normal((dim, count)))[0].T * DISTANCE / math.sqrt(2)
+    truth = np.arange(rows) % count
+    noise = rng.standard_normal((rows, dim))
+    noise *= (rng.gamma(dim, 1 / mechanism.epsilon, rows) / np.linalg.norm(noise, axis=1))[:, None]
+    logs = mechanism.log_densities(corners[truth] + noise, corners)
+    likely = np.exp(logs - logs.max(axis=1, keepdims=True))
+    texts = np.arange(count)
+    counts = np.stack([SUCCESSES[success](np.full(count, named), texts)[0] for named in texts])
+    named = (likely @ counts.T.astype(float)).argmax(axis=1)
+    right, prior = SUCCESSES[success](named, truth)
+    most = counts.sum(axis=1).max() / count
+    said = success_from(trade_off(mechanism, DISTANCE, dim), prior)
+    assert most == pytest.approx(prior)  # without a release
+    assert binomtest(int(right.sum()), rows).proportion_ci(1 - 1e-5, method="exact").low <= said < 1
+    assert right.mean() >= prior and (strength < 2 or right.mean() > prior + 0.01)  # the attack works

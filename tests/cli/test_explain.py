@@ -8,11 +8,11 @@ import math
 import numpy as np
 import pytest
 
-from sfumato.certificates import candidate_success, certify, trade_off
+from sfumato.certificates import bayes_security, candidate_success, certify, success_from, trade_off
 from sfumato.certificates.words import at_most
 from sfumato.cli import main
 from sfumato.errors import ParameterError
-from sfumato.mechanisms import Laplace, Mahalanobis
+from sfumato.mechanisms import Identity, Laplace, Mahalanobis
 from sfumato.protector import Protector
 from sfumato.saving import load_protector, save_protector
 
@@ -60,6 +60,40 @@ def test_it_says_what_the_curves_of_the_kept_distances_say(explain):
     assert any("learning from private text" in condition for condition in found["conditions"])
     # Epsilon comes last.
     assert said.strip().splitlines()[-1].startswith("Epsilon 100")
+
+
+def test_bayes_security_the_asymptotic_curve_and_any_guess_stand_beside_it(explain, tmp_path):
+    save_protector(kept(), "made")
+    code, said, found = explain("made", "--guess", "0.02", "--svg", "c.svg", "--trials", "0")
+    assert code == 0, said
+    for name, key in (("median", "median"), ("p95", "p95"), ("worst", "max")):
+        curve, pair = trade_off(Laplace(epsilon=100.0), KEPT[key], 64), found["pairs"][name]
+        assert pair["bayes_security"] == pytest.approx(bayes_security(curve), abs=1e-9)
+        assert pair["mu"] == pytest.approx(100.0 * KEPT[key] / 8)
+        assert pair["asymptotic"] == pytest.approx(math.erf(pair["mu"] / math.sqrt(8)))
+        assert pair["any_guess"] == pytest.approx(success_from(curve, 0.02), abs=1e-9)
+        assert found["any_guess"]["success"][name] == pair["any_guess"]
+        assert at_most(pair["any_guess"]) in said and f"{pair['mu']:.3g}" in said
+    assert found["any_guess"]["prior"] == 0.02 and 0.02 < found["any_guess"]["success"]["median"] < 0.2
+    assert found["bayes_security"] == 1 - found["total_variation"]
+    assert "a guess that is right in 2.0% of cases" in said and "Bayes security" in said
+    assert (tmp_path / "c.svg").read_text().count('class="asymptotic"') == 3
+    for bad in ("-0.1", "1.5", "nan"):
+        code, said, _ = explain("made", "--guess", bad)
+        assert code == 2 and len(said.strip().splitlines()) == 1
+
+
+def test_what_has_no_law_has_no_asymptotic_curve_and_an_infinite_epsilon(explain, tmp_path):
+    save_protector(Protector(Identity(), learned={"dim": 64}), "made")
+    code, said, found = explain("made", "--distance", "0.1", "--svg", "c.svg")
+    assert code == 0, said
+    pair = found["pairs"]["worst"]
+    assert pair["mu"] is None and pair["asymptotic"] is None and pair["bayes_security"] == 0
+    assert (
+        found["epsilon"].startswith("Epsilon infinite")
+        and "asymptotic" not in (tmp_path / "c.svg").read_text()
+    )
+    assert "a guess that is right" not in said and "mu:" not in said
 
 
 def test_a_learned_protector_is_explained(explain, tmp_path):

@@ -136,6 +136,33 @@ def test_a_sealed_store_with_a_field_in_the_clear_is_not_certified(tmp_path, mon
     assert any("fields in the clear" in each for each in found.conditions)
 
 
+@pytest.mark.parametrize(
+    ("handle", "options"), [("multimap", {}), ("codes", {"bits": 3}), ("noise", {"release": 1.4})]
+)
+def test_having_the_key_certifies_no_field_in_the_clear(run, handle, options):
+    """What the client wrote and what is in the store are two things: it is the store that is stolen."""
+    seal(handle, **options)
+    keyed = (
+        "memory:sealed",
+        "--candidates",
+        "100",
+        "--distance",
+        "0.05",
+        "--key",
+        "notes.key",
+        "--state",
+        "state",
+    )
+    code, said, found = run(*keyed, "--trials", "0")
+    assert code == 0 and found["success"]["worst"] < 1, said
+    with open_store("memory:sealed") as store:
+        rows = next(store.batches())
+        store.add(rows.ids[:1], rows.vectors[:1], [{**rows.metadata[0], "name": "Ann"}])
+    code, said, found = run(*keyed, "--trials", "0")
+    assert code == 0 and found["success"]["worst"] == 1 and "fields in the clear" in said
+    assert "Ann" not in said
+
+
 def test_options_of_one_kind_are_refused_for_the_other(run, protector):
     save_protector(protector, "made")
     for more in (("--key", "k"), ("--protector", "made"), ("--sample", "x.jsonl"), ("--trials", "-1")):

@@ -16,6 +16,10 @@ import pytest
 from tests.cli.test_main import as_program, sfumato
 from tests.test_protector import PLACES, sentences
 
+from sfumato.certificates import candidate_success, trade_off
+from sfumato.certifying import chance
+from sfumato.mechanisms import Laplace
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
@@ -55,6 +59,11 @@ def test_protect_writes_vectors_and_a_manifest_without_text(folder):
         cwd=folder,
     )
     assert done.returncode == 0, done.stderr
+    # What an attacker can do comes first, and epsilon after it.
+    said = done.stdout.replace("\n", " ")
+    assert 0 <= said.index("An attacker who knows everything but the term") < said.index("epsilon")
+    certified = json.loads((folder / "o.json").read_text())["certificate"]
+    assert certified["prior"] == 0.1 and certified["success"]["worst"] <= 1
     table = pq.read_table(folder / "out.parquet")
     assert table.column_names == ["embedding"] and table.num_rows == 400
     manifest = (folder / "out.parquet.manifest.json").read_text()
@@ -91,6 +100,16 @@ def test_plain_mechanisms_on_vectors_and_calibration(folder):
     plain = ("protect", "v.npy", "--mechanism", "laplace")
     ratio = sfumato(*plain, "--noise-ratio", "0.5", "-o", "r.npy", cwd=folder)
     assert ratio.returncode == 0, ratio.stderr
+    curve = trade_off(Laplace.from_noise_ratio(0.5, dim=48), 0.1, 48)
+    most = chance(candidate_success(curve, 10))
+    said = ratio.stdout.replace("\n", " ")
+    assert (
+        f"0.1 apart from each other, names it with probability at most {most};" in said.split("laplace:")[0]
+    )
+    bare = sfumato(*plain, "--epsilon", "96", "-o", "e.npy", cwd=folder)  # the same, set by an epsilon
+    assert f"at most {most};" in bare.stdout.replace("\n", " ")
+    none = sfumato("protect", "v.npy", "--mechanism", "identity", "-o", "i.npy", cwd=folder)
+    assert none.stdout.startswith("Nothing is certified")
     released = np.load(folder / "r.npy")
     assert np.linalg.norm(released - vectors, axis=1).mean() == pytest.approx(0.5, rel=0.05)
     keep = sfumato(*plain, "--keep", "recall@10=0.8", "-o", "k.npy", "--json", "k.json", cwd=folder)

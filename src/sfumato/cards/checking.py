@@ -91,10 +91,12 @@ def check_figures(
     settings.pop("options")
     if name == "audit again":  # sentences with figures in them
         measured["cautions"] = card["measured"]["cautions"]
+    found = audit.get("certificate")
+    missed = found.get("detector") if isinstance(found, dict) else None
     return _compared(
         name,
-        {"measured": card["measured"], "settings": left},
-        {"measured": measured, "settings": settings},
+        {"measured": card["measured"], "settings": left, "detector": card["certificate"]["detector"]},
+        {"measured": measured, "settings": settings, "detector": missed},
         tolerance,
     )
 
@@ -139,15 +141,12 @@ def _on_signature(card: Mapping[str, Any], public: str, signed: bool) -> str:
 def _contradictions(card: Mapping[str, Any]) -> Iterator[str]:
     """What no card can say that was made of a protector and an audit, whoever signed it."""
     found, target = card["certificate"], card["target"]
-    success, pairs = found["success"], found["pairs"]
+    success = found["success"]
+    yield from _odd_pairs(found)
     if abs(found["prior"] * found["candidates"] - 1) > SAME:
         yield "the prior is not one in as many candidates"
     if not found["prior"] - SAME <= success["median"] <= success["p95"] <= success["worst"]:
         yield "the success does not grow from the median pair to the worst"
-    if any(pairs[name]["success"] != success[name] for name in success):
-        yield "the success is not that of its pairs"
-    if any(found[name] != pairs["worst"][name] for name in ("total_variation", "bits")):
-        yield "total variation or bits are not those of the worst pair"
     if (target["kind"] == "protector") != (target["sealed"] is None) or (
         (target["sha256"] is None or target["settings_digest"] is None) != (target["sealed"] is not None)
     ):
@@ -160,6 +159,22 @@ def _contradictions(card: Mapping[str, Any]) -> Iterator[str]:
         yield "the settings name another number of candidates"
     if card["settings"]["protector"] != target["settings_digest"]:
         yield "the audit is of another protector"
+
+
+def _odd_pairs(found: Mapping[str, Any]) -> Iterator[str]:
+    """Figures of a certificate that are not those of its pairs, or that no pair has."""
+    pairs = found["pairs"]
+    if any(pairs[name]["success"] != value for name, value in found["success"].items()):
+        yield "the success is not that of its pairs"
+    if any(pairs[name]["any_guess"] != value for name, value in found["any_guess"]["success"].items()):
+        yield "the success of a guess is not that of its pairs"
+    if any(found[name] != pairs["worst"][name] for name in ("total_variation", "bits", "bayes_security")):
+        yield "total variation, bits or Bayes security are not those of the worst pair"
+    for each in pairs.values():
+        if abs(each["total_variation"] + each["bayes_security"] - 1) > SAME:
+            yield "Bayes security is not what the total variation leaves"
+        if abs(2 ** each["bits"] - each["success"] * found["candidates"]) > SAME * found["candidates"]:
+            yield "the bits are not those of the success"
 
 
 def _compared(name: str, said: Any, found: Any, tolerance: float) -> Check:

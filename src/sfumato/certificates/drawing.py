@@ -60,7 +60,7 @@ def svg_curve(curves: Mapping[str, TradeOff], title: str) -> str:
     """The same as one SVG file."""
     curves = distinct(curves)
     alarms = np.r_[np.linspace(0, 0.1, 51), np.linspace(0.1, 1, 91)[1:]]
-    width, height = _LEFT + _SIDE + 16, _TOP + _SIDE + 44 + 16 * len(curves)
+    width, height = _LEFT + _SIDE + 16, _TOP + _SIDE + 60 + 16 * len(curves)
     bottom = _TOP + _SIDE
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
@@ -85,14 +85,26 @@ def svg_curve(curves: Mapping[str, TradeOff], title: str) -> str:
         "says so, and is right</text>"
     )
     for number, (name, curve) in enumerate(curves.items()):
-        places = " ".join(
-            f"{_LEFT + x * _SIDE:.1f},{bottom - y * _SIDE:.1f}"
-            for x, y in zip(alarms.tolist(), caught(curve, alarms).tolist(), strict=True)
-        )
+        places = _places(alarms, caught(curve, alarms))
         pen = f'stroke="{_COLOURS[name]}" stroke-width="2" stroke-dasharray="{_DASHES[name]}"'
         parts.append(f'<polyline fill="none" {pen} points="{places}"/>')
         y = bottom + 48 + 16 * number
         parts.append(f'<line x1="{_LEFT}" y1="{y - 4}" x2="{_LEFT + 28}" y2="{y - 4}" {pen}/>')
         said = f"{_named(name, curves)}: total variation at most {over_coin(curve.worst_total_variation)}"
         parts.append(f'<text x="{_LEFT + 36}" y="{y}">{escape(said)}</text>')
+    near = [curve for curve in curves.values() if np.isfinite(curve.mu) and curve.mu > 0]
+    for curve in near:
+        places = _places(alarms, 1 - curve.gaussian(alarms))
+        parts.append(f'<polyline class="asymptotic" fill="none" stroke="#000" points="{places}"/>')
+    if near:
+        said = f"thin, black: asymptotic (no bound), mu {', '.join(f'{curve.mu:.3g}' for curve in near)}"
+        parts.append(f'<text x="{_LEFT}" y="{bottom + 48 + 16 * len(curves)}">{escape(said)}</text>')
     return "\n".join([*parts, "</svg>"]) + "\n"
+
+
+def _places(across: Floats, up: Floats) -> str:
+    """Points of a line in the picture."""
+    return " ".join(
+        f"{_LEFT + x * _SIDE:.1f},{_TOP + _SIDE - y * _SIDE:.1f}"
+        for x, y in zip(across.tolist(), up.tolist(), strict=True)
+    )

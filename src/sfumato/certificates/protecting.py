@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 
 from sfumato.certificates.detection import MissRate
 from sfumato.certificates.measuring import InformedTrials, informed_success
-from sfumato.certificates.statement import PAIRS, Certificate, certify
+from sfumato.certificates.statement import ANY_GUESS, PAIRS, Certificate, certify
 from sfumato.errors import InputError
 from sfumato.metrics.intervals import Figure
 from sfumato.promise import on_terms
 from sfumato.protector import Protector
+
+_STICKY = (
+    "where noise is made sticky by a secret: the release rests on HMAC-SHA256 and AES, and whoever may ask "
+    "the same protector can confirm a guess of anything but a found term"
+)
 
 
 def certificate_of(
     protector: Protector,
     *,
     candidates: int = 10,
+    guess: float = ANY_GUESS,
     distance: float | None = None,
     detector: MissRate | None = None,
     trials: int = 0,
@@ -28,6 +35,7 @@ def certificate_of(
     Args:
         protector: what releases.
         candidates: how many terms the attacker holds for possible, all alike likely.
+        guess: chance, without a release, of a guess at anything else: whose text, an attribute, the words.
         distance: between two inputs in the mechanism's metric, instead of those kept at learning.
         detector: how often the protector misses a term, from `miss_rate`.
         trials: how many releases the informed attacker is asked about, beside the certificate; 0 for none.
@@ -42,17 +50,19 @@ def certificate_of(
         protector.mechanism,
         apart,
         candidates=candidates,
+        guess=guess,
         dim=protector.dim,
         noiseless=protector.only_matching,
         conditions=conditions_of(protector, given=distance is not None, sampled=detector is not None),
     )
     guarantee = protector.guarantee
+    nominal = f"{guarantee.epsilon:.4g}" if math.isfinite(guarantee.epsilon) else "infinite"
     return replace(
         made,
         found=protector.embeds_neutral,
         detector=detector,
         measured=_measured(protector, apart, candidates, trials, seed) if trials else None,
-        epsilon=f"Epsilon {guarantee.epsilon:.4g} ({guarantee.metric}, {guarantee.proof})",
+        epsilon=f"Epsilon {nominal} ({guarantee.metric}, {guarantee.proof})",
     )
 
 
@@ -90,6 +100,7 @@ def conditions_of(protector: Protector, *, given: bool = False, sampled: bool = 
         if given
         else "distances are those of the pairs of terms learned from; other terms may lie further apart",
         "for one release; fresh noise on a text that was released before adds to it",
+        *([] if protector.secret is not None else [_STICKY]),
         f"in exact arithmetic; floating point may add {guarantee.slack:.2g} to the privacy loss",
     ]
     return tuple(found)

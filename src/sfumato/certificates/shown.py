@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from sfumato.certificates.statement import PAIRS, Certificate, PairFigures
-from sfumato.numbers import whole_number
+from sfumato.certificates.statement import ANY_GUESS, PAIRS, Certificate, PairFigures
+from sfumato.numbers import finite_number, whole_number
 
 THIEF = "holds a copy of the store, and knows everything about a row but the term in it and the key"
 _COMPUTES = (
@@ -15,11 +15,15 @@ _COMPUTES = (
 _AT_REST = "for one copy of the store; who watches queries or takes several copies sees more"
 
 
-def shown_nothing(sees: str, *, candidates: int = 10, conditions: tuple[str, ...] = ()) -> Certificate:
+def shown_nothing(
+    sees: str, *, candidates: int = 10, guess: float = ANY_GUESS, conditions: tuple[str, ...] = ()
+) -> Certificate:
     """Of rows that a simulator makes as well from what he has anyway: counts and sizes."""
-    same = PairFigures(None, 0.0, 1 / whole_number(candidates, "candidates", 2, 10**9), 0.0)
+    chance = finite_number(guess, "guess", 0.0, 1.0)
+    same = PairFigures(None, 0.0, 1 / whole_number(candidates, "candidates", 2, 10**9), 0.0, chance)
     return _certificate(
         candidates,
+        chance,
         same,
         sees,
         (
@@ -32,7 +36,12 @@ def shown_nothing(sees: str, *, candidates: int = 10, conditions: tuple[str, ...
 
 
 def shown_code(
-    sees: str, bits: int, *, candidates: int = 10, conditions: tuple[str, ...] = ()
+    sees: str,
+    bits: int,
+    *,
+    candidates: int = 10,
+    guess: float = ANY_GUESS,
+    conditions: tuple[str, ...] = (),
 ) -> Certificate:
     """Of rows with a code of N = 2^bits values: whatever had a chance p has at most N p, where p < 1/N.
 
@@ -43,9 +52,12 @@ def shown_code(
     width = whole_number(bits, "bits", 1, 1 << 20)
     leaked = min(float(width), math.log2(k))
     success = 2.0**leaked / k
+    chance = finite_number(guess, "guess", 0.0, 1.0)
+    raised = min(1.0, chance * 2.0 ** min(width, 1000))
     return _certificate(
         k,
-        PairFigures(None, 1.0, min(1.0, success), leaked),
+        chance,
+        PairFigures(None, 1.0, min(1.0, success), leaked, raised),
         sees,
         (
             f"a row shows {width} bits: a guess that was right with probability p is right with at most "
@@ -57,17 +69,21 @@ def shown_code(
     )
 
 
-def shown_geometry(sees: str, *, candidates: int = 10, conditions: tuple[str, ...] = ()) -> Certificate:
+def shown_geometry(
+    sees: str, *, candidates: int = 10, guess: float = ANY_GUESS, conditions: tuple[str, ...] = ()
+) -> Certificate:
     """Of rows that show what nobody bounds, such as which of them lie near: nothing is certified."""
     k = whole_number(candidates, "candidates", 2, 10**9)
-    return _certificate(k, PairFigures(None, 1.0, 1.0, math.log2(k)), sees, conditions)
+    chance = finite_number(guess, "guess", 0.0, 1.0)
+    return _certificate(k, chance, PairFigures(None, 1.0, 1.0, math.log2(k), 1.0), sees, conditions)
 
 
 def _certificate(
-    candidates: int, figures: PairFigures, sees: str, conditions: tuple[str, ...]
+    candidates: int, guess: float, figures: PairFigures, sees: str, conditions: tuple[str, ...]
 ) -> Certificate:
     return Certificate(
         candidates=candidates,
+        guess=guess,
         pairs=dict.fromkeys(PAIRS, figures),
         conditions=(*conditions, _COMPUTES, _AT_REST),
         attacker=THIEF,

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from sfumato.certificates.detection import MissRate
 from sfumato.certificates.measuring import InformedTrials
-from sfumato.certificates.success import candidate_success, leaked_bits
+from sfumato.certificates.success import candidate_success, leaked_bits, success_from
 from sfumato.certificates.tradeoff import TOLD_APART, TradeOff, trade_off
 from sfumato.errors import ParameterError
 from sfumato.mechanisms.base import Mechanism
-from sfumato.numbers import whole_number
+from sfumato.numbers import finite_number, whole_number
 
 ATTACKER = "knows the mechanism and everything about the text but the term, and computes whatever he likes"
 PAIRS = {"median": "median", "p95": "p95", "worst": "max"}
 """The pairs a certificate speaks of, and what a protector's record calls their distances."""
+ANY_GUESS = 0.01
+"""Chance of a guess at anything (whose text, an attribute, the words), where nobody says another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,14 +31,29 @@ class PairFigures:
     total_variation: float
     success: float
     bits: float
+    any_guess: float
+    """At most this becomes a guess at anything that had the certificate's `guess` of a chance."""
+    mu: float | None = None
+    """Of the Gaussian curve that the exact one comes close to; None where there is no noise with a law."""
+    asymptotic: float | None = None
+    """The total variation of that curve: a picture beside the exact one, no bound."""
+
+    @property
+    def bayes_security(self) -> float:
+        """At least this is his risk over that of chance, whatever the prior (arXiv 2011.03396)."""
+        return 1 - self.total_variation
 
     def to_dict(self) -> dict[str, float | None]:
         """Ready for JSON."""
         return {
             "distance": self.distance,
             "total_variation": self.total_variation,
+            "asymptotic": self.asymptotic,
+            "mu": self.mu,
+            "bayes_security": self.bayes_security,
             "success": self.success,
             "bits": self.bits,
+            "any_guess": self.any_guess,
         }
 
 
@@ -44,6 +62,8 @@ class Certificate:
     """The most that is given away about which of some equally likely terms was in a text."""
 
     candidates: int
+    guess: float = ANY_GUESS
+    """Chance without a release of the guess at anything that `any_guess` of the pairs is about."""
     pairs: Mapping[str, PairFigures]
     """By the names in `PAIRS`."""
     conditions: tuple[str, ...] = ()
@@ -83,7 +103,7 @@ class Certificate:
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON: total variation and bits are those of the worst pair, `pairs` holds all."""
+        """As JSON: total variation, bits and Bayes security are of the worst pair, `pairs` holds all."""
         worst = self.pairs["worst"]
         return {
             "attacker": self.attacker,
@@ -93,6 +113,11 @@ class Certificate:
             "success": {name: figures.success for name, figures in self.pairs.items()},
             "total_variation": worst.total_variation,
             "bits": worst.bits,
+            "bayes_security": worst.bayes_security,
+            "any_guess": {
+                "prior": self.guess,
+                "success": {name: figures.any_guess for name, figures in self.pairs.items()},
+            },
             "pairs": {name: each.to_dict() for name, each in self.pairs.items()},
             "where_found": {"success": self.prior, "total_variation": 0.0} if self.found else None,
             "detector": None if self.detector is None else self.detector.to_dict(),
@@ -108,6 +133,7 @@ def certify(
     distances: Mapping[str, float],
     *,
     candidates: int = 10,
+    guess: float = ANY_GUESS,
     dim: int | None = None,
     noiseless: bool = False,
     conditions: tuple[str, ...] = (),
@@ -118,11 +144,13 @@ def certify(
         mechanism: the noise.
         distances: between two terms in the mechanism's metric: median, p95 and max.
         candidates: how many equally likely terms there are.
+        guess: chance, without a release, of a guess at anything else.
         dim: of the vectors, where the mechanism fixes none.
         noiseless: whether a term may leave without noise; then nothing is certified.
         conditions: what else has to hold.
     """
     whole_number(candidates, "candidates", 2, 10**9)
+    chance = finite_number(guess, "guess", 0.0, 1.0)
     if not isinstance(distances, Mapping) or not set(PAIRS.values()) <= set(distances):
         raise ParameterError("`distances` must hold median, p95 and max. Found other keys. Learn again.")
     made, curves = {}, {}
@@ -134,5 +162,8 @@ def certify(
             curve.worst_total_variation,
             candidate_success(curve, candidates),
             leaked_bits(curve, candidates),
+            success_from(curve, chance),
+            curve.mu if math.isfinite(curve.mu) else None,
+            curve.gaussian_total_variation if math.isfinite(curve.mu) else None,
         )
-    return Certificate(candidates=candidates, pairs=made, conditions=conditions, curves=curves)
+    return Certificate(candidates=candidates, guess=chance, pairs=made, conditions=conditions, curves=curves)

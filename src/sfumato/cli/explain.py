@@ -11,6 +11,7 @@ from sfumato.cli.options.explain import (
     CandidatesOption,
     CollectionOption,
     DistanceOption,
+    GuessOption,
     KeyOption,
     ProtectorOption,
     SampleOption,
@@ -43,6 +44,7 @@ EXAMPLE = (
 def command(
     target: TargetArgument,
     candidates: CandidatesOption = 10,
+    guess: GuessOption = 0.01,
     distance: DistanceOption = None,
     sample: SampleOption = None,
     truth_spans: TruthSpansOption = None,
@@ -71,7 +73,9 @@ def command(
         opening = _store(target, protector, place, key, state)
     with opening as opened:
         rate = None if sample is None else _miss_rate(opened, sample, str(truth_spans))
-        found = explain(opened, candidates=candidates, distance=distance, detector=rate, trials=count)
+        found = explain(
+            opened, candidates=candidates, guess=guess, distance=distance, detector=rate, trials=count
+        )
     _show(found)
     if svg is not None:
         _draw(found, svg)
@@ -140,7 +144,7 @@ def _show(found: Certificate) -> None:
         line(each)
         line()
     if found.pairs["worst"].distance is not None:
-        for each in _table(found):
+        for each in (*_table(found), *_legend(found)):
             line(each)
         line()
     if found.curves:
@@ -159,13 +163,14 @@ def _table(found: Certificate) -> list[str]:
     from sfumato.certificates.words import SHORT, at_most, over_coin
 
     over, trials = found.over_all_texts(), found.measured
-    head = ["terms", "apart", "over a coin", f"1 of {found.candidates}", "bits"]
+    head = ["terms", "apart", "over a coin", "mu", f"1 of {found.candidates}", "bits"]
     rows = [[*head, *(["all texts"] if over else []), *(["informed attacker"] if trials else [])]]
     one = len(set(found.pairs.values())) == 1
     for name, each in found.pairs.items():
         if one and name != "worst":
             continue
         cells = ["as given" if one else SHORT[name], f"{each.distance:.4g}", over_coin(each.total_variation)]
+        cells.append("-" if each.mu is None else f"{each.mu:.3g}")
         cells += [at_most(each.success), f"{each.bits:.2f}", *([at_most(over[name])] if over else [])]
         if trials is not None:
             got = trials.success[name]
@@ -180,6 +185,18 @@ def _table(found: Certificate) -> list[str]:
             cell.rjust(width) if column else cell.ljust(width) for column, (cell, width) in enumerate(pairs)
         )
         for pairs in (list(zip(row, widths, strict=True)) for row in rows)
+    ]
+
+
+def _legend(found: Certificate) -> list[str]:
+    """What the column mu says, where there is one."""
+    near = [each.asymptotic for each in found.pairs.values() if each.asymptotic is not None]
+    if not near:
+        return []
+    about = ", ".join(f"{each:.3f}" for each in dict.fromkeys(near))
+    return [
+        f"mu: nearly as for normal noise and inputs mu standard deviations apart (over a coin: {about}); k "
+        "fresh releases have about sqrt(k) mu"
     ]
 
 

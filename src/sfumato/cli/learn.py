@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from sfumato.artifacts import require_free
-from sfumato.certifying import attacker_words, certificate_or_none
+from sfumato.certifying import release_words
 from sfumato.cli.options.learn import (
     BackgroundOption,
     ConceptOption,
@@ -105,9 +105,7 @@ def _show(protector: Protector, out: Path) -> None:
             f"{eraser.directions} directions are taken out of every release: {eraser.presence} that show a "
             f"concept was there, {eraser.context} that foretell its term, {eraser.missed} that tell names"
         )
-    if (certified := certificate_or_none(protector)) is not None:
-        said = attacker_words(certified)
-        screen.print(said, highlight=False, markup=False)
+    screen.print(release_words(protector), highlight=False, markup=False)
     screen.print(protector.guarantee.describe())
     screen.print(
         f"in the worst direction of Euclidean distance: epsilon {protector.guarantee.worst_case_l2:.6g}"

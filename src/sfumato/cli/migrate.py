@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+from sfumato.certifying import release_words
 from sfumato.cli.options.migrate import (
     BatchOption,
     CeilingOption,
@@ -133,6 +134,7 @@ def command(
         drop_fields=drop_field or (),
     )  # fmt: skip
     show(done)
+    console().print(release_words(made), highlight=False, markup=False)
     console().print(made.guarantee.describe())
     write_json(json, {**asdict(done), "guarantee": made.guarantee.to_dict()})
 

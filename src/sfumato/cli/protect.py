@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from sfumato.certifying import certificate_or_none, release_words
 from sfumato.cli.options.protect import (
     AddressOption,
     BatchOption,
@@ -197,17 +198,22 @@ def command(
     else:
         with results_folder(Path(out)) if Path(source).is_dir() else nullcontext():
             done = [_run(one, to, made, batch, **again) for one, to in files]
-    _show(done, made, found, whole=whole)
+    bare = made.dim is None and made.embedder is None
+    width = _first_vectors(first, made).shape[1] if bare else None
+    _show(done, made, found, width, whole=whole)
     write_json(json, _facts(done, made, found))
 
 
-def _show(done: list[ReleaseSummary], made: Protector, found: Calibrated | None, *, whole: bool) -> None:
+def _show(
+    done: list[ReleaseSummary], made: Protector, found: Calibrated | None, width: int | None, *, whole: bool
+) -> None:
     screen = console()
     if found is not None:
         screen.print(
             f"{found.metric} kept {found.kept:.3f} (asked for {found.target:g}) "
             f"at a noise ratio of {found.noise_ratio:.3g}"
         )
+    screen.print(release_words(made, width), highlight=False, markup=False)
     screen.print(made.guarantee.describe())
     for each in done:
         said = [f"{each.rows} rows"]
@@ -228,4 +234,7 @@ def _facts(done: list[ReleaseSummary], made: Protector, found: Calibrated | None
     names = ("output", "manifest", "rows", "matched", "parts", "resumed")
     outputs = [{name: getattr(each, name) for name in names} for each in done]
     kept = None if found is None else {"metric": found.metric, "target": found.target, "kept": found.kept}
-    return {"outputs": outputs, "guarantee": made.guarantee.to_dict(), "kept": kept}
+    certified = certificate_or_none(made)
+    return {
+        "outputs": outputs, "certificate": certified, "guarantee": made.guarantee.to_dict(), "kept": kept
+    }  # fmt: skip

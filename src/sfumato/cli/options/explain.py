@@ -20,6 +20,12 @@ TargetArgument = Annotated[
 CandidatesOption = Annotated[
     int, typer.Option(help="How many terms the attacker holds for possible, all alike likely.")
 ]
+GuessOption = Annotated[
+    float,
+    typer.Option(
+        help="Chance of a guess at anything else (whose text, an attribute, the words) without the vector."
+    ),
+]
 DistanceOption = Annotated[
     float | None,
     typer.Option(help="Between two inputs, in the mechanism's metric, instead of those kept at learning."),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from sfumato.certifying import attacker_words, certificate_or_none, certified_figures
+from sfumato.certifying import attacker_words, certificate_or_none, certified_figures, release_words
 from sfumato.protector import Protector
 from sfumato.server.tenancy.tenants import Tenant
 
@@ -22,8 +22,7 @@ def certificate(protector: Protector) -> dict[str, Any]:
     """What an attacker can do: in words, in a few figures, and under which conditions."""
     found = certificate_or_none(protector)
     if found is None:
-        said = "Nothing is certified: this protector keeps no distances between terms, or its noise no law."
-        return {"words": said, "cards": [], "conditions": []}
+        return {"words": _unbroken(release_words(protector)), "cards": [], "conditions": []}
     return {
         "words": _unbroken(attacker_words(found)),
         "cards": [[_unbroken(each) for each in card] for card in certified_figures(found)],
