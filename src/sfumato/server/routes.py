@@ -17,6 +17,8 @@ from sfumato.server.turns.engine import Reply, release
 from sfumato.server.turns.work import Work
 from sfumato.version import __version__
 
+UNPROTECTED = "#unprotected"
+"""Stands after the model's name in an answer to clean queries."""
 _ERROR = {
     "type": "object",
     "required": ["error"],
@@ -132,7 +134,10 @@ def add_routes(app: Any, gateway: Gateway) -> None:
 
 def _release(gateway: Gateway, visit: Any, work: Work) -> tuple[Reply, str]:
     tenant = gateway.tenants.get(visit.tenant)
-    return release(tenant, visit.body, gateway.settings, work), tenant.model
+    released = release(tenant, visit.body, gateway.settings, work)
+    # A vector without noise is not the protector's, and the answer must not say so.
+    mark = UNPROTECTED if released.request.role == "clean_query" else ""
+    return released, tenant.model + mark
 
 
 def _model(name: str) -> dict[str, Any]:

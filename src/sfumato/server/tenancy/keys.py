@@ -25,6 +25,7 @@ from sfumato.accounting.keys import require_private
 from sfumato.errors import InputError
 from sfumato.files import write_atomic
 from sfumato.server.http.logs import tell
+from sfumato.server.settings import CLEAN_UNDER_CEILING
 
 TENANT = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _LARGEST = 1 << 24
@@ -38,6 +39,7 @@ class TenantSettings:
     protector: Path | None = None
     ceiling: float | None = None
     ceiling_advantage: float | None = None
+    clean_queries: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -137,6 +139,7 @@ def new_key(
     protector: Path | None = None,
     ceiling: float | None = None,
     ceiling_advantage: float | None = None,
+    clean_queries: bool | None = None,
 ) -> str:
     """Add a key for a tenant and return it: this is the only time that it can be seen."""
     if not TENANT.fullmatch(tenant):
@@ -149,10 +152,8 @@ def new_key(
     own = dict(held["tenants"].get(tenant, {}))
     if protector is not None:
         own["protector"] = str(protector.resolve())
-    if ceiling is not None:
-        own["ceiling"] = ceiling
-    if ceiling_advantage is not None:
-        own["ceiling_advantage"] = ceiling_advantage
+    given = {"ceiling": ceiling, "ceiling_advantage": ceiling_advantage, "clean_queries": clean_queries}
+    own |= {name: value for name, value in given.items() if value is not None}
     key = "sfm-" + secrets.token_urlsafe(32)
     digest = hashlib.sha256(key.encode()).hexdigest()
     made = datetime.now(timezone.utc).isoformat(timespec="seconds")
@@ -216,6 +217,7 @@ def _checked(held: dict[str, Any], path: Path) -> KeyFile:
                     float(own[name]) if own.get(name) is not None else None
                     for name in ("ceiling", "ceiling_advantage")
                 ),
+                clean_queries=_truth(own.get("clean_queries")),
             )
             for name, own in held["tenants"].items()
         }
@@ -230,4 +232,13 @@ def _checked(held: dict[str, Any], path: Path) -> KeyFile:
         raise InputError(f"The keys file {path} has a ceiling that is not over 0.")
     if not all(own.ceiling_advantage is None or 0 < own.ceiling_advantage < 1 for own in tenants.values()):
         raise InputError(f"The keys file {path} has a ceiling of advantage that is not between 0 and 1.")
+    for own in tenants.values():
+        if own.clean_queries and (own.ceiling is not None or own.ceiling_advantage is not None):
+            raise InputError(f"A tenant in {path} has clean queries, which {CLEAN_UNDER_CEILING}")
     return KeyFile(digests, tenants)
+
+
+def _truth(value: Any) -> bool | None:
+    if value is not None and not isinstance(value, bool):
+        raise ValueError("neither true nor false")
+    return value
