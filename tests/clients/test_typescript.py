@@ -22,9 +22,10 @@ PAGES = (SOURCE / "README.md", SOURCE.parents[1] / "docs" / "typescript.md")
 SHOWN = ("http://127.0.0.1:8000", "sfm-YOUR-KEY")
 KEPT = {"package.json", "README.md", "LICENSE"}
 
-pytestmark = pytest.mark.skipif(
-    shutil.which("npm") is None or shutil.which("node") is None, reason="node and npm are not installed"
-)
+pytestmark = [
+    pytest.mark.timeout(900),  # the compiler is fetched first
+    pytest.mark.skipif(not all(map(shutil.which, ("node", "npm"))), reason="node and npm are not installed"),
+]
 
 
 def run(folder, *command, **variables):
