@@ -1,4 +1,4 @@
-"""Searches by their own vectors: exact, counted as a release without a promise, and no way to what is hidden."""
+"""Searches by their own vectors: exact, counted without a promise, and no way to what is hidden."""
 
 from __future__ import annotations
 

@@ -27,10 +27,10 @@ Queries = Literal["protected", "clean"]
 """What a search is made by: a release with fresh noise, or the text's own vector."""
 
 WHAT_IS_LOST = (
-    "A search for what is hidden stops working: nobody finds a term by its name any more, with protected "
-    "searches or with clean ones. Where people search for it, use sealed search (docs/sealed.md)."
+    "A search for what is hidden stops working: its vectors no longer hold it, whatever searches are made "
+    "by. Where people look for it, use sealed search and its name index (docs/protect.md, docs/sealed.md)."
 )
-"""Said wherever people decide to protect vectors."""
+"""Said wherever people decide to embed neutral texts."""
 
 
 def checked_queries(given: str) -> Queries:

@@ -106,7 +106,9 @@ def test_clean_queries_are_said_anew_on_opening(kept, tmp_path):
     from sfumato.adapters.chroma import ProtectedEmbeddingFunction
 
     clean = ProtectedEmbeddingFunction(kept, queries="clean")
-    client(tmp_path).create_collection("notes", embedding_function=clean).add(ids=IDS, embeddings=clean(TEXTS))
+    client(tmp_path).create_collection("notes", embedding_function=clean).add(
+        ids=IDS, embeddings=clean(TEXTS)
+    )
     assert "queries" not in clean.get_config()
     asked = Fake(dim=128).embed(TEXTS[:1])
     exact = 1 - kept.open().embed(TEXTS[:1]) @ asked[0]  # between the release and the clean vector

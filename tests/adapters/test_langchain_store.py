@@ -1,4 +1,4 @@
-"""LangChain over a protected collection: its own standard tests, then texts, metadata, scores and searches."""
+"""LangChain over a protected collection: its own standard tests, then texts, metadata and searches."""
 
 from __future__ import annotations
 
@@ -91,12 +91,11 @@ def test_the_collection_gets_protected_vectors_and_no_text_unless_told(store):
 
 def test_without_texts_documents_come_back_by_their_ids(store):
     alone = ProtectedVectorStore(store._protected)
-    assert alone.similarity_search(TEXTS[2], k=1) == [
-        Document(id="n2", page_content="", metadata=FIELDS[2])
-    ]
+    assert alone.similarity_search(TEXTS[2], k=1) == [Document(id="n2", page_content="", metadata=FIELDS[2])]
     with pytest.raises(InputError, match="in one place"):
         ProtectedVectorStore(
-            ProtectedStore(open_store("memory:"), protector(), keep_text="document"), text_store=InMemoryStore()
+            ProtectedStore(open_store("memory:"), protector(), keep_text="document"),
+            text_store=InMemoryStore(),
         )
 
 
@@ -176,7 +175,9 @@ def test_diverse_documents(store):
 
 def test_made_from_texts_and_written_down_without_a_secret(store, monkeypatch):
     with ProtectedStore(open_store("memory:"), protector()) as protected:
-        made = ProtectedVectorStore.from_texts(TEXTS, None, ids=IDS, protected=protected, text_store=InMemoryStore())
+        made = ProtectedVectorStore.from_texts(
+            TEXTS, None, ids=IDS, protected=protected, text_store=InMemoryStore()
+        )
         assert made.get_by_ids(["n1", "absent"])[0].page_content == TEXTS[1]
         with pytest.raises(InputError, match="The protector embeds"):
             ProtectedVectorStore.from_texts(TEXTS, made.embeddings, protected=protected)

@@ -1,4 +1,4 @@
-"""The TypeScript client: built by its compiler, run by node against a real gateway, and ready to be published."""
+"""The TypeScript client: built, run by node against a real gateway, and ready to be published."""
 
 from __future__ import annotations
 
@@ -46,7 +46,9 @@ def package(tmp_path_factory):
     (folder / "shown").mkdir()
     for page in PAGES:
         (folder / "shown" / f"{page.stem}.ts").write_text(shown(page))
-    run(folder, *compiler, "tsconfig.check.json")  # also sees that each wrong use in test/types.ts is an error
+    run(
+        folder, *compiler, "tsconfig.check.json"
+    )  # also sees that each wrong use in test/types.ts is an error
     return folder
 
 
@@ -77,7 +79,14 @@ def running(tmp_path_factory):
 
 def test_everything_node_tests(package, running):
     found, variables = running
-    told = run(package, "node", "--test", "--test-reporter=tap", *map(str, sorted((package / "test").glob("*.test.mjs"))), **variables)
+    told = run(
+        package,
+        "node",
+        "--test",
+        "--test-reporter=tap",
+        *map(str, sorted((package / "test").glob("*.test.mjs"))),
+        **variables,
+    )
     assert re.search(r"^# fail 0$", told, re.M) and re.search(r"^# skipped 0$", told, re.M), told
     assert int(re.search(r"^# pass (\d+)$", told, re.M)[1]) >= 20
     assert "Lisbon" not in found.log and variables["SFUMATO_KEY"] not in found.log

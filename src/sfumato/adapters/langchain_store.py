@@ -43,8 +43,8 @@ class ProtectedVectorStore(VectorStore):
     """Documents found by protected vectors.
 
     Args:
-        protected: the collection, with the protector in front of it; its `queries` says what searches are made
-            by, its `keep_text` whether the collection gets the texts as well.
+        protected: the collection, with the protector in front of it; its `queries` says what searches are
+            made by, its `keep_text` whether the collection gets the texts as well.
         text_store: where texts are kept at home, any of LangChain's stores from id to text, such as its
             `InMemoryStore`; None keeps none, and documents come back without theirs.
     """
@@ -53,7 +53,9 @@ class ProtectedVectorStore(VectorStore):
         if not isinstance(protected, ProtectedStore):
             raise ParameterError(f"`protected` must be a ProtectedStore. Found {type(protected).__name__}.")
         if protected.keep_text is not None and text_store is not None:
-            raise InputError("Texts must be kept in one place. Found both `text_store` and `keep_text`: drop one.")
+            raise InputError(
+                "Texts must be kept in one place. Found both `text_store` and `keep_text`: drop one."
+            )
         self._protected, self._text_store = protected, text_store
         self._turn = threading.RLock()  # LangChain calls from several threads, and not every store bears that
 
@@ -113,10 +115,7 @@ class ProtectedVectorStore(VectorStore):
     ) -> list[tuple[Document, float]]:
         """The documents nearest to a text with the cosine between protected vectors: the higher, the nearer.
 
-        Args:
-            query: released with fresh noise, unless the collection's `queries` is "clean".
-            k: how many.
-            filter: fields of the metadata and the value each must have, or a list of those it may have.
+        `filter` has fields of the metadata and the value each must have, or a list of those it may have.
         """
         with self._turn:
             return self._found(self._protected.query_vectors([query]), k, filter)
@@ -170,11 +169,13 @@ class ProtectedVectorStore(VectorStore):
     ) -> ProtectedVectorStore:
         """Release texts into the collection `protected`, whose protector embeds."""
         if protected is None:
-            raise InputError("There must be a collection to release into. Found none: give it as `protected`.")
+            raise InputError(
+                "There must be a collection to release into. Found none: give it as `protected`."
+            )
         if embedding is not None:
             raise InputError(
-                "The protector embeds, and another encoder's vectors would not fit it. Leave `embedding` None, "
-                "or learn a protector for that encoder (FunctionEmbedder)."
+                "The protector embeds, and another encoder's vectors would not fit it. Leave `embedding` "
+                "None, or learn a protector for that encoder (FunctionEmbedder)."
             )
         made = cls(protected, **kwargs)
         made.add_texts(texts, metadatas, ids=ids)
@@ -193,9 +194,7 @@ class ProtectedVectorStore(VectorStore):
         # Where a score is outside of 0 to 1, LangChain warns and quotes the documents.
         return lambda score: min(1.0, max(0.0, score))
 
-    def _found(
-        self, asked: Any, k: int, chosen: Mapping[str, Any] | None
-    ) -> list[tuple[Document, float]]:
+    def _found(self, asked: Any, k: int, chosen: Mapping[str, Any] | None) -> list[tuple[Document, float]]:
         (hits,) = self._protected.nearest(asked, k, _where(chosen))
         cosine = _COSINES[self._protected.store.metric]
         return list(zip(self._hit_documents(hits), [cosine(hit.distance) for hit in hits], strict=True))
@@ -234,6 +233,7 @@ class ProtectedVectorStore(VectorStore):
 def _where(chosen: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
     if chosen is not None and not isinstance(chosen, Mapping):
         raise InputError(
-            "`filter` must give a value or a list of values a field: the collection filters. Found something else."
+            "`filter` must give a value or a list of values a field: the collection filters. Found "
+            "something else."
         )
     return chosen

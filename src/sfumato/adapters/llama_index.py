@@ -40,7 +40,9 @@ class ProtectedEmbedding(BaseEmbedding):
         opened = open_protector(options.pop("kept", None) if protector is None else protector)
         found = {"digest": identity(opened.protector)} if opened.reference is None else opened.config()
         name = f"sfumato {model_of(opened.protector)}"
-        super().__init__(**{"model_name": name, **options, "kept": found, "queries": checked_queries(queries)})
+        super().__init__(
+            **{"model_name": name, **options, "kept": found, "queries": checked_queries(queries)}
+        )
         self._opened = opened
 
     @classmethod

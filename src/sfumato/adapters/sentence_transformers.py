@@ -47,9 +47,7 @@ class Protect(Module):
         self.protector = _without_texts(open_protector(protector).protector)
 
     @torch.compiler.disable
-    def forward(
-        self, features: dict[str, Any], *, task: str | None = None, **options: Any
-    ) -> dict[str, Any]:
+    def forward(self, features: dict[str, Any], *, task: str | None = None, **options: Any) -> dict[str, Any]:
         """Release `sentence_embedding`, of `(n, d)`, on the device and in the type it came in."""
         vectors = features["sentence_embedding"]
         if self.training or (torch.is_grad_enabled() and vectors.requires_grad):

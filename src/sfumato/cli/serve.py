@@ -113,14 +113,7 @@ def command(
         return
     if protector is None and collections is None:
         raise InputError("Say what is served: --protector DIR, --collections FILE, or both.")
-    curve = counts_curves(accounting, ceiling, ceiling_advantage, distance)
-    given |= {
-        "allow_remote": ",".join(allow_remote or []),
-        "state": _state(state),
-        "accounting": "curve" if curve else "sum",
-        "console": page,
-        "clean_queries": bool(clean_queries),
-    }
+    given["curve"] = counts_curves(accounting, ceiling, ceiling_advantage, distance)
     settings = _settings(given)
     _check(settings)
     _serve(settings)
@@ -130,6 +123,13 @@ def _settings(given: dict[str, Any]) -> Any:
     """The settings of a gateway, out of all that the command was told."""
     from sfumato.server import GatewaySettings
 
+    given |= {
+        "allow_remote": ",".join(given["allow_remote"] or []),
+        "state": _state(given["state"]),
+        "accounting": "curve" if given["curve"] else "sum",
+        "console": given["page"],
+        "clean_queries": bool(given["clean_queries"]),
+    }
     known = {each.name for each in fields(GatewaySettings)}
     return GatewaySettings(**{name: value for name, value in given.items() if name in known})
 
