@@ -210,17 +210,7 @@ def _named(path: Path) -> frozenset[bytes] | None:
 def _checked(held: dict[str, Any], path: Path) -> KeyFile:
     try:
         digests = tuple((bytes.fromhex(each["sha256"]), str(each["tenant"])) for each in held["keys"])
-        tenants = {
-            str(name): TenantSettings(
-                Path(own["protector"]) if own.get("protector") else None,
-                *(
-                    float(own[name]) if own.get(name) is not None else None
-                    for name in ("ceiling", "ceiling_advantage")
-                ),
-                clean_queries=_truth(own.get("clean_queries")),
-            )
-            for name, own in held["tenants"].items()
-        }
+        tenants = {str(name): _settings(own) for name, own in held["tenants"].items()}
     except (KeyError, TypeError, ValueError, AttributeError):
         raise InputError(
             f"The keys file {path} holds something it should not. Make it with --new-key."
@@ -238,7 +228,13 @@ def _checked(held: dict[str, Any], path: Path) -> KeyFile:
     return KeyFile(digests, tenants)
 
 
-def _truth(value: Any) -> bool | None:
-    if value is not None and not isinstance(value, bool):
-        raise ValueError("neither true nor false")
-    return value
+def _settings(own: dict[str, Any]) -> TenantSettings:
+    clean = own.get("clean_queries")
+    if not isinstance(clean, bool | None):
+        raise TypeError("neither true nor false")
+    return TenantSettings(
+        Path(own["protector"]) if own.get("protector") else None,
+        None if own.get("ceiling") is None else float(own["ceiling"]),
+        None if own.get("ceiling_advantage") is None else float(own["ceiling_advantage"]),
+        clean,
+    )
