@@ -24,7 +24,11 @@ guard = loopback_only(quiet=False, record=Path({record!r}))
 guard.__enter__()
 """
 SAYS = {
-    "langchain_rag.py": (r"(1[678]\d|19\d|200) of 200", r"200 vectors and 0 texts"),
+    "langchain_rag.py": (
+        r"(1[678]\d|19\d|200) of 200",
+        r"200 vectors and 0 texts",
+        r"finds [0-4] such notes",
+    ),
     "llamaindex_retrieval.py": (r"(1[678]\d|19\d|200) of 200",),
     "haystack_pipeline.py": (r"(1[678]\d|19\d|200) of 200", r"200 vectors and 0 texts"),
     "sealed_rag.py": (r"(1[678]\d|19\d|200) of 200", r"and 0 readable texts", r"key=[0-9a-f]{16}"),

@@ -1,7 +1,9 @@
-"""Every test of an adapter runs with the network cut off."""
+"""Every test of an adapter runs with the network cut off; a framework's own coroutines get a loop each."""
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 import os
 
 import pytest
@@ -16,3 +18,18 @@ def offline():
     with loopback_only() as tried:
         yield
     assert not tried
+
+
+def pytest_configure(config):
+    """Their marks, whose plugins are switched off."""
+    for name in ("asyncio", "benchmark", "vcr"):
+        config.addinivalue_line("markers", f"{name}: of a framework's own tests")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem):
+    if not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    names = pyfuncitem._fixtureinfo.argnames
+    asyncio.run(pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names}))
+    return True

@@ -100,3 +100,21 @@ def test_vectors_alone_may_be_stored(kept, tmp_path):
 def test_a_protector_in_memory_makes_no_function():
     with pytest.raises(InputError, match="save_protector"):
         function(Protector(Laplace(epsilon=400.0), embedder=Fake(dim=128)))
+
+
+def test_clean_queries_are_said_anew_on_opening(kept, tmp_path):
+    from sfumato.adapters.chroma import ProtectedEmbeddingFunction
+
+    clean = ProtectedEmbeddingFunction(kept, queries="clean")
+    client(tmp_path).create_collection("notes", embedding_function=clean).add(
+        ids=IDS, embeddings=clean(TEXTS)
+    )
+    assert "queries" not in clean.get_config()
+    asked = Fake(dim=128).embed(TEXTS[:1])
+    exact = 1 - kept.open().embed(TEXTS[:1]) @ asked[0]  # between the release and the clean vector
+    for function_, same in ((clean, True), (None, False)):
+        chosen = {} if function_ is None else {"embedding_function": function_}
+        collection = client(tmp_path).get_collection("notes", **chosen)
+        found = collection.query(query_texts=TEXTS[:1], n_results=len(IDS), include=["distances"])
+        distance = found["distances"][0][found["ids"][0].index(IDS[0])]
+        assert bool(abs(distance - exact[0]) < 1e-5) is same

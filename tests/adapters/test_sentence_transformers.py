@@ -11,7 +11,7 @@ import pytest
 from sfumato.accounting import Secret
 from sfumato.adapters.sentence_transformers import Protect, load_protected
 from sfumato.concepts import Concept
-from sfumato.errors import ArtifactError, InputError, RandomnessError, VectorError
+from sfumato.errors import ArtifactError, InputError, ParameterError, RandomnessError, VectorError
 from sfumato.learning import LearnSettings, learn
 from sfumato.mechanisms import Laplace, Projection
 from sfumato.protector import Protector
@@ -156,3 +156,17 @@ def test_refused(plain, saved):
     bare.append(Protect(quiet()))
     with pytest.raises(VectorError, match="norm above the bound"):
         bare.encode(TEXTS)
+
+
+def test_clean_queries_leave_documents_protected_and_are_not_saved(plain, tmp_path):
+    clean = plain.encode(TEXTS)
+    plain.append(Protect(quiet(), queries="clean"))
+    assert np.array_equal(plain.encode_query(TEXTS), clean)
+    for released in (plain.encode(TEXTS), plain.encode_document(TEXTS)):
+        assert abs(cosines(released, clean).mean() - 0.894) < 0.05
+    plain.save(str(tmp_path / "model"))
+    again = load_protected(tmp_path / "model", device="cpu")
+    assert again[-1].queries == "protected"
+    assert abs(cosines(again.encode_query(TEXTS), clean).mean() - 0.894) < 0.05
+    with pytest.raises(ParameterError, match="`queries` must be one of"):
+        Protect(quiet(), queries="plain")

@@ -14,7 +14,7 @@ from sfumato import randomness, registry
 from sfumato.adapters import ADAPTERS
 from sfumato.concepts import Concept
 from sfumato.embedders import Fake
-from sfumato.errors import ArtifactError, InputError, MissingPackageError, SfumatoError
+from sfumato.errors import ArtifactError, InputError, MissingPackageError, ParameterError, SfumatoError
 from sfumato.mechanisms import Laplace
 from sfumato.protector import Protector, TextsMissingWarning
 from sfumato.randomness import Source
@@ -130,6 +130,21 @@ def test_queries_are_queries(name, folder, monkeypatch):
     found = ask(adapter, TEXTS[0])
     repeat_noise(monkeypatch)
     assert same(found, kept.open().embed(TEXTS[:1], role="query")[0])
+
+
+@pytest.mark.parametrize("name", TAKES_QUERIES)
+def test_clean_queries_are_the_encoders_where_they_are_asked_for(name, folder):
+    kept, kind, ask = protected(name, folder), ADAPTERS.get(name), CASES[name].query
+    adapter = kind(kept, queries="clean")
+    own = Fake(dim=DIM).embed(TEXTS[:1])[0]
+    assert same(ask(adapter, TEXTS[0]), own)
+    if CASES[name].sticky:  # documents are protected as ever
+        assert same(CASES[name].documents(adapter, TEXTS), kept.open().embed(TEXTS))
+    if CASES[name].again:
+        # Chroma's configuration lies on the server, which must not be able to ask for clean queries.
+        assert same(ask(CASES[name].again(adapter), TEXTS[0]), own) is (name != "chroma")
+    with pytest.raises(ParameterError, match="`queries` must be one of"):
+        kind(kept, queries="plain")
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if CASES[name].empty])

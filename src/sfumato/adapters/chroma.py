@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from sfumato.adapters.packages import needs
 from sfumato.errors import InputError
+from sfumato.queries import Queries, checked_queries, embed_queries
 from sfumato.reference import Protected, open_protector
 
 with needs("chromadb", "chroma"):
@@ -24,9 +25,16 @@ with needs("chromadb", "chroma"):
 
 @register_embedding_function
 class ProtectedEmbeddingFunction(EmbeddingFunction[Documents]):
-    """Embeds documents and queries of a collection, protected by a protector that is kept in a folder."""
+    """Embeds documents and queries of a collection, protected by a protector that is kept in a folder.
 
-    def __init__(self, protector: Protected) -> None:
+    Args:
+        protector: what protects, or where it is.
+        queries: "clean" sends the own vectors of searches. It is never written down with the collection, nor
+            read from there, because whoever runs the server could then ask for it: say it again on opening.
+    """
+
+    def __init__(self, protector: Protected, *, queries: Queries = "protected") -> None:
+        self.queries = checked_queries(queries)
         opened = open_protector(protector)
         # Asked for now: Chroma takes an error later for a function without a configuration, and would open
         # the collection again with its own default function, which protects nothing.
@@ -38,8 +46,8 @@ class ProtectedEmbeddingFunction(EmbeddingFunction[Documents]):
         return list(self.protector.embed(input))
 
     def embed_query(self, input: Any) -> list[NDArray[np.float32]]:
-        """Release the vectors of queries, with fresh noise every time."""
-        return list(self.protector.embed(input, role="query"))
+        """Release the vectors of queries, with fresh noise every time, or as `queries` says."""
+        return list(embed_queries(self.protector, input, self.queries))
 
     @staticmethod
     def name() -> str:

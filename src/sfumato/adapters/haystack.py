@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from sfumato.adapters.packages import needs
 from sfumato.errors import InputError
+from sfumato.queries import Queries, checked_queries, embed_queries
 from sfumato.reference import Protected, open_protector
 
 with needs("haystack-ai", "haystack"):
@@ -23,20 +24,23 @@ allow_deserialization_module(__name__)
 
 @component
 class ProtectedTextEmbedder:
-    """Embeds one text, a query, with fresh noise every time."""
+    """Embeds one text, a query, with fresh noise every time, or by its own vector (`queries="clean"`)."""
 
-    def __init__(self, protector: Protected) -> None:
+    def __init__(self, protector: Protected, queries: Queries = "protected") -> None:
+        self.queries = checked_queries(queries)
         self._opened = open_protector(protector)
         self.protector = self._opened.protector
 
     @component.output_types(embedding=list[float])
     def run(self, text: str) -> dict[str, list[float]]:
         """Release the vector of a query."""
-        return {"embedding": cast("list[float]", self.protector.embed([text], role="query")[0].tolist())}
+        asked = embed_queries(self.protector, [text], self.queries)
+        return {"embedding": cast("list[float]", asked[0].tolist())}
 
     def to_dict(self) -> dict[str, Any]:
-        """Write down where the protector is kept."""
-        return cast("dict[str, Any]", default_to_dict(self, protector=self._opened.config()))
+        """Write down where the protector is kept, and what searches are made by."""
+        written = default_to_dict(self, protector=self._opened.config(), queries=self.queries)
+        return cast("dict[str, Any]", written)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> ProtectedTextEmbedder:

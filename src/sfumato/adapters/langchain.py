@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import cast
 
 from sfumato.adapters.packages import needs
+from sfumato.queries import Queries, checked_queries, embed_queries
 from sfumato.reference import Protected, open_protector
 
 with needs("langchain-core", "langchain"):
@@ -17,9 +18,15 @@ with needs("langchain-core", "langchain"):
 
 
 class ProtectedEmbeddings(Embeddings):
-    """Embeds documents and queries and releases their vectors protected; async comes with the base class."""
+    """Embeds documents and queries and releases their vectors protected; async comes with the base class.
 
-    def __init__(self, protector: Protected) -> None:
+    Args:
+        protector: what protects, or where it is.
+        queries: "clean" gives searches by their own vectors: see `sfumato.queries`.
+    """
+
+    def __init__(self, protector: Protected, *, queries: Queries = "protected") -> None:
+        self.queries = checked_queries(queries)
         self.protector = open_protector(protector).protector
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
@@ -27,5 +34,5 @@ class ProtectedEmbeddings(Embeddings):
         return cast("list[list[float]]", self.protector.embed(texts).tolist())
 
     def embed_query(self, text: str) -> list[float]:
-        """Release the vector of a query, with fresh noise every time."""
-        return cast("list[float]", self.protector.embed([text], role="query")[0].tolist())
+        """Release the vector of a query, with fresh noise every time, or as `queries` says."""
+        return cast("list[float]", embed_queries(self.protector, [text], self.queries)[0].tolist())

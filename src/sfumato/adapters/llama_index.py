@@ -13,6 +13,7 @@ from typing import Any, cast
 from sfumato.adapters.packages import needs
 from sfumato.errors import InputError
 from sfumato.protector import Protector
+from sfumato.queries import Queries, checked_queries, embed_queries
 from sfumato.reference import Opened, Protected, identity, model_of, open_protector
 
 with needs("llama-index-core", "llama-index"):
@@ -21,13 +22,16 @@ with needs("llama-index-core", "llama-index"):
 
 
 class ProtectedEmbedding(BaseEmbedding):
-    """Embeds texts and queries and releases their vectors protected."""
+    """Embeds texts and queries and releases their vectors protected; `queries` may be "clean"."""
 
     # Part of what LlamaIndex writes down and of the key of its ingestion cache, so it names the protector.
     kept: dict[str, Any] = Field(description="Where the protector is kept.")
+    queries: str = Field(default="protected", description="What a search is made by: protected or clean.")
     _opened: Opened = PrivateAttr()
 
-    def __init__(self, protector: Protected | None = None, **options: Any) -> None:
+    def __init__(
+        self, protector: Protected | None = None, *, queries: Queries = "protected", **options: Any
+    ) -> None:
         if options.get("embeddings_cache") is not None:
             raise InputError(
                 "embeddings_cache finds vectors by their text alone, so it may hold unprotected ones. "
@@ -36,7 +40,9 @@ class ProtectedEmbedding(BaseEmbedding):
         opened = open_protector(options.pop("kept", None) if protector is None else protector)
         found = {"digest": identity(opened.protector)} if opened.reference is None else opened.config()
         name = f"sfumato {model_of(opened.protector)}"
-        super().__init__(**{"model_name": name, **options, "kept": found})
+        super().__init__(
+            **{"model_name": name, **options, "kept": found, "queries": checked_queries(queries)}
+        )
         self._opened = opened
 
     @classmethod
@@ -59,7 +65,8 @@ class ProtectedEmbedding(BaseEmbedding):
         return self._get_text_embeddings(texts)
 
     def _get_query_embedding(self, query: str) -> list[float]:
-        return cast("list[float]", self.protector.embed([query], role="query")[0].tolist())
+        asked = embed_queries(self.protector, [query], checked_queries(self.queries))
+        return cast("list[float]", asked[0].tolist())
 
     async def _aget_query_embedding(self, query: str) -> list[float]:
         return self._get_query_embedding(query)

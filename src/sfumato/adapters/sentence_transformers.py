@@ -18,6 +18,7 @@ from sfumato.adapters.packages import needs
 from sfumato.errors import ArtifactError, InputError, RandomnessError
 from sfumato.files import PathLike
 from sfumato.protector import Protector
+from sfumato.queries import Queries, checked_queries
 from sfumato.reference import Protected, open_protector
 from sfumato.saving import load_protector, save_protector
 
@@ -30,14 +31,23 @@ FOLDER = "protector"
 
 
 class Protect(Module):
-    """Releases the sentence embeddings that reach it, and takes everything rawer out of the output."""
+    """Releases the sentence embeddings that reach it, and takes everything rawer out of the output.
 
-    def __init__(self, protector: Protected) -> None:
+    Args:
+        protector: what protects, or where it is.
+        queries: "clean" lets what `encode_query` embeds through as it is. It is not saved with the model:
+            set `model[-1].queries` after loading.
+    """
+
+    forward_kwargs = {"task"}
+
+    def __init__(self, protector: Protected, *, queries: Queries = "protected") -> None:
         super().__init__()
+        self.queries = checked_queries(queries)
         self.protector = _without_texts(open_protector(protector).protector)
 
     @torch.compiler.disable
-    def forward(self, features: dict[str, Any], **options: Any) -> dict[str, Any]:
+    def forward(self, features: dict[str, Any], *, task: str | None = None, **options: Any) -> dict[str, Any]:
         """Release `sentence_embedding`, of `(n, d)`, on the device and in the type it came in."""
         vectors = features["sentence_embedding"]
         if self.training or (torch.is_grad_enabled() and vectors.requires_grad):
@@ -45,6 +55,8 @@ class Protect(Module):
                 "Protection is for inference: gradients do not pass through it. Train without this module, "
                 "then call model.eval() and use torch.no_grad(), or model.encode()."
             )
+        if task == "query" and checked_queries(self.queries) == "clean":
+            return {"sentence_embedding": vectors.detach()}
         released = torch.from_numpy(self.protector.protect(vectors.detach().cpu()))
         # Token embeddings and ids would otherwise leave with the release, for whoever asks encode for them.
         return {"sentence_embedding": released.to(vectors)}

@@ -41,6 +41,7 @@ from sfumato.errors import InputError
 from sfumato.inputs import read, read_texts
 from sfumato.learning import LearnSettings, learn
 from sfumato.protector import NEUTRAL_COPIES, Protector
+from sfumato.queries import WHAT_IS_LOST
 from sfumato.saving import save_protector
 
 NAME = "learn"
@@ -100,6 +101,7 @@ def _show(protector: Protector, out: Path) -> None:
             f"texts with a concept are embedded {_WAYS[protector.neutral_by].format(protector.neutral)}, "
             "so a term that is found does not enter its vector"
         )
+        screen.print(WHAT_IS_LOST, highlight=False, markup=False)
     if (eraser := protector.eraser) is not None:
         screen.print(
             f"{eraser.directions} directions are taken out of every release: {eraser.presence} that show a "

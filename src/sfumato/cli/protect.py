@@ -49,6 +49,7 @@ from sfumato.inputs import count, read
 from sfumato.learned import Learned
 from sfumato.numbers import whole_number
 from sfumato.protector import Protector
+from sfumato.queries import WHAT_IS_LOST
 from sfumato.reference import ProtectorReference, absolute_place
 from sfumato.scale.outputs import ReleaseSummary
 from sfumato.scale.places import folder
@@ -215,6 +216,8 @@ def _show(
         )
     screen.print(release_words(made, width), highlight=False, markup=False)
     screen.print(made.guarantee.describe())
+    if made.embeds_neutral and any(each.matched for each in done):
+        screen.print(WHAT_IS_LOST, highlight=False, markup=False)
     for each in done:
         said = [f"{each.rows} rows"]
         if each.matched is not None:

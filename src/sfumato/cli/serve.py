@@ -11,6 +11,7 @@ from typing import Any
 
 from sfumato.cli.options.serve import (
     CeilingOption,
+    CleanQueriesOption,
     CollectionsOption,
     CountingOption,
     HostOption,
@@ -82,6 +83,7 @@ def command(
     accounting: AccountingOption = None,
     ceiling_advantage: CeilingAdvantageOption = None,
     distance: LedgerDistanceOption = None,
+    clean_queries: CleanQueriesOption = None,
     tls_cert: TlsCertOption = None,
     tls_key: TlsKeyOption = None,
     workers: WorkersOption = 1,
@@ -100,7 +102,8 @@ def command(
     given = dict(locals())
     _require_packages()
     if new_key is not None:
-        _make_key(new_key, keys, protector, ceiling, ceiling_advantage, allow_remote)
+        own = {"ceiling": ceiling, "ceiling_advantage": ceiling_advantage, "clean_queries": clean_queries}
+        _make_key(new_key, keys, protector, own, allow_remote)
         return
     if revoke is not None:
         _revoke(revoke, keys)
@@ -110,13 +113,7 @@ def command(
         return
     if protector is None and collections is None:
         raise InputError("Say what is served: --protector DIR, --collections FILE, or both.")
-    curve = counts_curves(accounting, ceiling, ceiling_advantage, distance)
-    given |= {
-        "allow_remote": ",".join(allow_remote or []),
-        "state": _state(state),
-        "accounting": "curve" if curve else "sum",
-        "console": page,
-    }
+    given["curve"] = counts_curves(accounting, ceiling, ceiling_advantage, distance)
     settings = _settings(given)
     _check(settings)
     _serve(settings)
@@ -126,6 +123,13 @@ def _settings(given: dict[str, Any]) -> Any:
     """The settings of a gateway, out of all that the command was told."""
     from sfumato.server import GatewaySettings
 
+    given |= {
+        "allow_remote": ",".join(given["allow_remote"] or []),
+        "state": _state(given["state"]),
+        "accounting": "curve" if given["curve"] else "sum",
+        "console": given["page"],
+        "clean_queries": bool(given["clean_queries"]),
+    }
     known = {each.name for each in fields(GatewaySettings)}
     return GatewaySettings(**{name: value for name, value in given.items() if name in known})
 
@@ -137,16 +141,19 @@ def _require_packages() -> None:
 
 
 def _make_key(
-    tenant: str, keys: Path | None, protector: Path | None, ceiling: float | None, advantage: float | None,
+    tenant: str,
+    keys: Path | None,
+    protector: Path | None,
+    own: dict[str, Any],
     allow_remote: list[str] | None,
-) -> None:  # fmt: skip
+) -> None:
     from sfumato.server.tenancy.keys import new_key
 
     if keys is None:
         raise InputError("Say where the key goes: --keys FILE.")
     if protector is not None:
         reference(protector, allow_remote=allow_remote).open()
-    made = new_key(keys, tenant, protector=protector, ceiling=ceiling, ceiling_advantage=advantage)
+    made = new_key(keys, tenant, protector=protector, **own)
     screen = console()
     screen.print(f"Key of {tenant}, shown this once; {keys} holds only its hash:", highlight=False)
     screen.print(made, highlight=False, markup=False)

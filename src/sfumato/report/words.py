@@ -6,6 +6,7 @@ from typing import Any
 
 from sfumato.auditing.result import Audit
 from sfumato.certifying import attacker_words, beyond_words
+from sfumato.queries import WHAT_IS_LOST
 from sfumato.trials.questions.presence import Presence
 from sfumato.trials.rivals import MATCHED
 from sfumato.trials.rows import AttackRow, percent
@@ -166,6 +167,11 @@ def linkage_words(row: AttackRow) -> str:
     """What the share of vectors whose text was named is to be compared with."""
     known, chance = round(1 / row.prior), percent(row.prior)
     return f"vectors whose text was picked out of {known} known ones; {chance} by chance"
+
+
+def lost_words(audit: Audit) -> str:
+    """What no figure of utility here says: that what is hidden is not searched for any more; else empty."""
+    return WHAT_IS_LOST if audit.settings["neutral"] else ""
 
 
 def limits(audit: Audit) -> list[str]:

@@ -120,7 +120,10 @@ def _say_what_is_on(settings: GatewaySettings) -> None:
         console=settings.console,
         upstream=bool(settings.upstream),
         collections=settings.collections is not None,
+        clean_queries=settings.clean_queries,
     )
+    if settings.clean_queries:
+        tell("clean queries: who asks for one gets a vector without noise or promise", logging.WARNING)
     if settings.keys is None:
         tell("no keys: every process on this machine may use the gateway, and nobody else", logging.WARNING)
     elif settings.tls_cert is None:

@@ -17,6 +17,8 @@ from sfumato.server.turns.engine import Reply, release
 from sfumato.server.turns.work import Work
 from sfumato.version import __version__
 
+UNPROTECTED = "#unprotected"
+"""Stands after the model's name in an answer to clean queries."""
 _ERROR = {
     "type": "object",
     "required": ["error"],
@@ -53,8 +55,17 @@ _EMBEDDINGS = {
                 },
             },
         },
-        "usage": {"type": "object"},
+        "usage": {
+            "type": "object",
+            "required": ["prompt_tokens", "total_tokens"],
+            "properties": {"prompt_tokens": {"type": "integer"}, "total_tokens": {"type": "integer"}},
+        },
     },
+}
+_HEALTH = {
+    "type": "object",
+    "required": ["status", "version"],
+    "properties": {"status": {"const": "ok"}, "version": {"type": "string"}},
 }
 _WORDS = {
     400: "Refused: a rule is broken.",
@@ -78,16 +89,32 @@ def errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
     }
 
 
+def answered(description: str, schema: dict[str, Any]) -> dict[int | str, dict[str, Any]]:
+    """How a route's good answer is described in the schema."""
+    return {200: {"description": description, "content": {"application/json": {"schema": schema}}}}
+
+
+def listed(kind: str, **more: dict[str, Any]) -> dict[str, Any]:
+    """The schema of a list of named things."""
+    fields = {"id": {"type": "string"}, "object": {"const": kind}, **more}
+    item = {"type": "object", "required": list(fields), "properties": fields}
+    return {
+        "type": "object",
+        "required": ["object", "data"],
+        "properties": {"object": {"const": "list"}, "data": {"type": "array", "items": item}},
+    }
+
+
+_MODELS = listed("model", created={"type": "integer"}, owned_by={"type": "string"})
+
+
 def add_routes(app: Any, gateway: Gateway) -> None:
     """Add everything but the console."""
 
     @app.post(
         "/v1/embeddings",
         summary="Protected embeddings of texts",
-        responses={
-            200: {"description": "Embeddings", "content": {"application/json": {"schema": _EMBEDDINGS}}},
-            **errors(400, 401, 403, 408, 413, 429, 502, 503, 504),
-        },
+        responses=answered("Embeddings", _EMBEDDINGS) | errors(400, 401, 403, 408, 413, 429, 502, 503, 504),
         openapi_extra={
             "requestBody": {"required": True, "content": {"application/json": {"schema": REQUEST_SCHEMA}}}
         },
@@ -105,13 +132,23 @@ def add_routes(app: Any, gateway: Gateway) -> None:
             return StreamingResponse(pieces, media_type="application/json")
         return Response(b"".join(pieces), media_type="application/json")
 
-    @app.get("/v1/models", summary="The one model of this key", responses=errors(401, 403, 503))
+    @app.get(
+        "/v1/models",
+        summary="The one model of this key",
+        response_model=None,
+        responses=answered("Models", _MODELS) | errors(401, 403, 503),
+    )
     async def models(request: Request) -> dict[str, Any]:
         name = request.state.visit.tenant
         tenant = await gateway.engine.run(name, lambda _: gateway.tenants.get(name), request.receive)
         return {"object": "list", "data": [_model(tenant.model)]}
 
-    @app.get("/health", summary="Whether the gateway is up", responses=errors(403))
+    @app.get(
+        "/health",
+        summary="Whether the gateway is up",
+        response_model=None,
+        responses=answered("Up", _HEALTH) | errors(403),
+    )
     async def health() -> dict[str, Any]:
         return {"status": "ok", "version": __version__}
 
@@ -132,7 +169,10 @@ def add_routes(app: Any, gateway: Gateway) -> None:
 
 def _release(gateway: Gateway, visit: Any, work: Work) -> tuple[Reply, str]:
     tenant = gateway.tenants.get(visit.tenant)
-    return release(tenant, visit.body, gateway.settings, work), tenant.model
+    released = release(tenant, visit.body, gateway.settings, work)
+    # A vector without noise is not the protector's, and the answer must not say so.
+    mark = UNPROTECTED if released.request.role == "clean_query" else ""
+    return released, tenant.model + mark
 
 
 def _model(name: str) -> dict[str, Any]:

@@ -18,6 +18,9 @@ PREFIX = "SFUMATO_SERVE_"
 LOOPBACK_NAMES = frozenset({"localhost", "ip6-localhost"})
 COUNTING = ("auto", "own", "l2")
 ACCOUNTING = ("sum", "curve")
+CLEAN_UNDER_CEILING = (
+    "cost infinity, so none fits under a ceiling. Leave out the ceiling, or --clean-queries."
+)
 
 
 def default_state() -> Path:
@@ -62,6 +65,8 @@ class GatewaySettings:
     """With "curve", the most that all releases of one text may tell; a tenant's own goes first."""
     distance: float | None = None
     """Between the two inputs that this is about, where protectors keep no distances between terms."""
+    clean_queries: bool = False
+    """Whether clients may have searches by their own vectors, which promise nothing; tenants may differ."""
     tls_cert: Path | None = None
     tls_key: Path | None = None
     workers: int = 1
@@ -113,6 +118,8 @@ class GatewaySettings:
         if (self.tls_cert is None) != (self.tls_key is None):
             raise InputError("TLS needs both files: give --tls-cert and --tls-key.")
         self._check_served()
+        if self.clean_queries and (self.ceiling is not None or self.ceiling_advantage is not None):
+            raise InputError(f"Clean queries {CLEAN_UNDER_CEILING}")
         if bool(self.upstream) != bool(self.upstream_model):
             raise InputError("An upstream needs its model's name, and the other way round: give both.")
         if self.keys is None and not is_loopback(self.host):

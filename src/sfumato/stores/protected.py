@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, Literal, get_args
+from typing import Any
 
-import numpy as np
-
-from sfumato.errors import InputError, ParameterError
+from sfumato.errors import InputError
 from sfumato.preparing import RowSpans
+from sfumato.queries import Queries as Queries
+from sfumato.queries import checked_queries, embed_queries, query_by
 from sfumato.reference import Protected, open_protector
 from sfumato.stores.base import Closable, Store
 from sfumato.stores.metadata import refuse_sensitive
@@ -16,7 +16,6 @@ from sfumato.stores.provenance import PROVENANCE, provenance_of, without_provena
 from sfumato.stores.rows import Hit, Where, checked_ids, checked_metadata, checked_name, checked_vectors
 from sfumato.types import Vectors
 
-Queries = Literal["protected", "clean"]
 _LONG = 16
 
 
@@ -28,7 +27,7 @@ class ProtectedStore(Closable):
         protector: what releases them, or where it is (`sfumato.reference`); with a secret the same text gives
             the same vector again.
         queries: "protected" releases searches with fresh noise, "clean" sends their own vectors, which finds
-            more and shows the store what was searched for.
+            more, shows the store what was searched for, and costs infinity on a ledger.
         keep_text: a metadata field to keep each text in; None, the default, keeps no text.
         allow_fields: metadata fields that are sent though a concept of the protector may stand in them.
     """
@@ -42,9 +41,7 @@ class ProtectedStore(Closable):
         keep_text: str | None = None,
         allow_fields: Collection[str] = (),
     ) -> None:
-        if queries not in get_args(Queries):
-            raise ParameterError(f"`queries` must be one of {get_args(Queries)}. Found {queries!r:.40}.")
-        self.store, self.queries = store, queries
+        self.store, self.queries = store, checked_queries(queries)
         self.protector = open_protector(protector).protector
         self.keep_text = None if keep_text is None else checked_name(keep_text)
         self.allow_fields = frozenset(checked_name(name) for name in allow_fields)
@@ -119,19 +116,20 @@ class ProtectedStore(Closable):
         """Return the k nearest rows of each text, or each vector, the nearest first."""
         if (texts is None) == (vectors is None):
             raise InputError("Give texts or vectors to search by, and not both.")
-        found = self.store.search(self._query(texts, vectors), k, where)
+        return self.nearest(self.query_vectors(texts, vectors=vectors), k, where)
+
+    def nearest(self, released: Vectors, k: int, where: Where | None = None) -> list[list[Hit]]:
+        """Return the k nearest rows of vectors that `query_vectors` gave, which are sent as they are."""
+        found = self.store.search(released, k, where)
         return [
             [Hit(hit.id, hit.distance, without_provenance(hit.metadata)) for hit in hits] for hits in found
         ]
 
-    def _query(self, texts: Sequence[str] | None, vectors: Any) -> Vectors:
-        if self.queries == "clean":
-            if texts is None:
-                return checked_vectors(vectors, None)
-            return np.asarray(self.protector.encoder.embed(texts), np.float32)
+    def query_vectors(self, texts: Sequence[str] | None = None, *, vectors: Any = None) -> Vectors:
+        """What the store is sent to search by: released with fresh noise, or as `queries` says."""
         if texts is not None:
-            return self.protector.embed(texts, role="query")
-        return self.protector.protect(checked_vectors(vectors, self.protector.dim), role="query")
+            return embed_queries(self.protector, texts, self.queries)
+        return query_by(self.protector, checked_vectors(vectors, self.protector.dim), self.queries)
 
     def delete(self, ids: Iterable[str]) -> None:
         """Take rows out of the store; ids that are not there are passed over."""

@@ -58,6 +58,14 @@ CountingOption = Annotated[
         help="How new ledgers count: own keeps to one protector, l2 lets protectors change.",
     ),
 ]
+CleanQueriesOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--clean-queries/--no-clean-queries",
+        help="Let clients have searches by their own vectors, which promise nothing; with --new-key, the "
+        "tenant.",
+    ),
+]
 TlsCertOption = Annotated[Path | None, typer.Option(metavar="FILE", help="Certificate chain, PEM.")]
 TlsKeyOption = Annotated[Path | None, typer.Option(metavar="FILE", help="Its private key, PEM.")]
 WorkersOption = Annotated[int, typer.Option(help="Processes; each loads its own encoder.")]

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from sfumato.sealing.client.contents import SealedHit, SealedResult, SealedRow
-from sfumato.server.routes import errors
+from sfumato.server.routes import answered, errors
 
 DIGITS = 3
 """Of a score: what vectors kept in eight bits a number can carry; further ones would be their rounding."""
@@ -15,7 +15,11 @@ FAULTS = 10
 _DOCUMENT: dict[str, Any] = {
     "type": "object",
     "required": ["id", "text", "metadata"],
-    "properties": {"id": {"type": "string"}, "text": {"type": "string"}, "metadata": {"type": "object"}},
+    "properties": {
+        "id": {"type": "string"},
+        "text": {"type": "string"},
+        "metadata": {"type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]}},
+    },
 }
 _HIT: dict[str, Any] = {
     "type": "object",
@@ -57,7 +61,17 @@ GONE: dict[str, Any] = {
     "required": ["deleted", "erased"],
     "properties": {
         "deleted": {"type": "integer", "description": "Documents that were there."},
-        "erased": {"type": ["object", "null"], "description": "The record of an erasure, if it was one."},
+        "erased": {
+            "type": ["object", "null"],
+            "description": "The record of an erasure, if it was one.",
+            "required": ["time", "count", "old_root", "new_root"],
+            "properties": {
+                "time": {"type": "string"},
+                "count": {"type": "integer"},
+                "old_root": {"type": "string"},
+                "new_root": {"type": "string"},
+            },
+        },
     },
 }
 
@@ -84,10 +98,7 @@ def document(row: SealedRow | SealedHit) -> dict[str, Any]:
 def described(answer: dict[str, Any], asked: dict[str, Any] | None = None) -> dict[str, Any]:
     """How a route is described in the schema."""
     found: dict[str, Any] = {
-        "responses": {
-            200: {"description": "Done", "content": {"application/json": {"schema": answer}}},
-            **errors(400, 401, 403, 404, 408, 413, 502, 503, 504),
-        }
+        "responses": answered("Done", answer) | errors(400, 401, 403, 404, 408, 413, 502, 503, 504),
     }
     if asked is not None:
         content = {"application/json": {"schema": asked}}

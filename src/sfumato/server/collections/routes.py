@@ -28,7 +28,7 @@ from sfumato.server.collections.requests import (
 from sfumato.server.collections.serving import ServedCollection
 from sfumato.server.http.guard import Visit
 from sfumato.server.http.problems import Problem
-from sfumato.server.routes import errors
+from sfumato.server.routes import answered, errors, listed
 from sfumato.server.settings import GatewaySettings
 from sfumato.server.turns.work import Work
 
@@ -40,7 +40,12 @@ Call = Callable[[ServedCollection, Work, Visit, GatewaySettings], dict[str, Any]
 def add_collections(app: Any, gateway: Gateway) -> None:
     """Add the addresses of sealed collections."""
 
-    @app.get("/v1/collections", summary="The sealed collections of this key", responses=errors(401, 403))
+    @app.get(
+        "/v1/collections",
+        summary="The sealed collections of this key",
+        response_model=None,
+        responses=answered("Collections", listed("collection")) | errors(401, 403),
+    )
     async def collections(request: Request) -> dict[str, Any]:
         names = gateway.collections.names(request.state.visit.tenant)
         return {"object": "list", "data": [{"id": name, "object": "collection"} for name in names]}

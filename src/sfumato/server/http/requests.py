@@ -6,12 +6,12 @@ import json
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from sfumato.protector import Role
 from sfumato.server.http.problems import Problem
 from sfumato.server.settings import GatewaySettings
 from sfumato.server.tenancy.tokens import Tokens
 
 Encoding = Literal["float", "base64"]
+InputType = Literal["document", "query", "clean_query"]
 
 _TEXT = {"type": "string"}
 _TOKENS = {"type": "array", "items": {"type": "integer", "minimum": 0}, "minItems": 1}
@@ -40,9 +40,10 @@ REQUEST_SCHEMA: dict[str, Any] = {
         },
         "input_type": {
             "type": "string",
-            "enum": list(get_args(Role)),
+            "enum": list(get_args(InputType)),
             "default": "document",
-            "description": "Documents have sticky noise; queries have fresh noise and spend each time.",
+            "description": "Documents have sticky noise; queries have fresh noise and spend each time; clean "
+            "queries have none and promise nothing: they need the operator's consent.",
         },
         "user": {"type": ["string", "null"], "description": "Accepted and ignored."},
     },
@@ -56,7 +57,7 @@ class EmbeddingRequest:
     texts: list[str]
     encoding: Encoding = "float"
     dimensions: int | None = None
-    role: Role = "document"
+    role: InputType = "document"
 
 
 def read_request(
@@ -68,7 +69,7 @@ def read_request(
         _texts(found, settings, tokens),
         _choice(found, "encoding_format", get_args(Encoding), "float"),
         _dimensions(found, dim),
-        _choice(found, "input_type", get_args(Role), "document"),
+        _choice(found, "input_type", get_args(InputType), "document"),
     )
 
 

@@ -25,6 +25,7 @@ from sfumato.accounting.keys import require_private
 from sfumato.errors import InputError
 from sfumato.files import write_atomic
 from sfumato.server.http.logs import tell
+from sfumato.server.settings import CLEAN_UNDER_CEILING
 
 TENANT = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _LARGEST = 1 << 24
@@ -38,6 +39,7 @@ class TenantSettings:
     protector: Path | None = None
     ceiling: float | None = None
     ceiling_advantage: float | None = None
+    clean_queries: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -137,6 +139,7 @@ def new_key(
     protector: Path | None = None,
     ceiling: float | None = None,
     ceiling_advantage: float | None = None,
+    clean_queries: bool | None = None,
 ) -> str:
     """Add a key for a tenant and return it: this is the only time that it can be seen."""
     if not TENANT.fullmatch(tenant):
@@ -149,10 +152,8 @@ def new_key(
     own = dict(held["tenants"].get(tenant, {}))
     if protector is not None:
         own["protector"] = str(protector.resolve())
-    if ceiling is not None:
-        own["ceiling"] = ceiling
-    if ceiling_advantage is not None:
-        own["ceiling_advantage"] = ceiling_advantage
+    given = {"ceiling": ceiling, "ceiling_advantage": ceiling_advantage, "clean_queries": clean_queries}
+    own |= {name: value for name, value in given.items() if value is not None}
     key = "sfm-" + secrets.token_urlsafe(32)
     digest = hashlib.sha256(key.encode()).hexdigest()
     made = datetime.now(timezone.utc).isoformat(timespec="seconds")
@@ -209,16 +210,7 @@ def _named(path: Path) -> frozenset[bytes] | None:
 def _checked(held: dict[str, Any], path: Path) -> KeyFile:
     try:
         digests = tuple((bytes.fromhex(each["sha256"]), str(each["tenant"])) for each in held["keys"])
-        tenants = {
-            str(name): TenantSettings(
-                Path(own["protector"]) if own.get("protector") else None,
-                *(
-                    float(own[name]) if own.get(name) is not None else None
-                    for name in ("ceiling", "ceiling_advantage")
-                ),
-            )
-            for name, own in held["tenants"].items()
-        }
+        tenants = {str(name): _settings(own) for name, own in held["tenants"].items()}
     except (KeyError, TypeError, ValueError, AttributeError):
         raise InputError(
             f"The keys file {path} holds something it should not. Make it with --new-key."
@@ -230,4 +222,19 @@ def _checked(held: dict[str, Any], path: Path) -> KeyFile:
         raise InputError(f"The keys file {path} has a ceiling that is not over 0.")
     if not all(own.ceiling_advantage is None or 0 < own.ceiling_advantage < 1 for own in tenants.values()):
         raise InputError(f"The keys file {path} has a ceiling of advantage that is not between 0 and 1.")
+    for own in tenants.values():
+        if own.clean_queries and (own.ceiling is not None or own.ceiling_advantage is not None):
+            raise InputError(f"A tenant in {path} has clean queries, which {CLEAN_UNDER_CEILING}")
     return KeyFile(digests, tenants)
+
+
+def _settings(own: dict[str, Any]) -> TenantSettings:
+    clean = own.get("clean_queries")
+    if not isinstance(clean, bool | None):
+        raise TypeError("neither true nor false")
+    return TenantSettings(
+        Path(own["protector"]) if own.get("protector") else None,
+        None if own.get("ceiling") is None else float(own["ceiling"]),
+        None if own.get("ceiling_advantage") is None else float(own["ceiling_advantage"]),
+        clean,
+    )

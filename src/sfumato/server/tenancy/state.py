@@ -18,6 +18,7 @@ from sfumato.errors import ArtifactError, InputError
 from sfumato.promise import counted_loss
 from sfumato.protector import Protector
 from sfumato.reference import open_ledger, read_secret
+from sfumato.server.settings import CLEAN_UNDER_CEILING
 from sfumato.server.tenancy.keys import TENANT
 
 SECRET_VARIABLE = "SFUMATO_SECRET"
@@ -34,6 +35,7 @@ class SpendingLimits:
     ceiling: float | None = None
     ceiling_advantage: float | None = None
     distance: float | None = None
+    clean_queries: bool = False
 
 
 class State:
@@ -116,6 +118,8 @@ def counted_in(counting: str, guarantee: Guarantee) -> Counting:
 
 def refuse_ceiling(protector: Protector, metric: Counting, limits: SpendingLimits) -> None:
     """Refuse a ceiling under which not even one release fits."""
+    if limits.clean_queries and (limits.ceiling is not None or limits.ceiling_advantage is not None):
+        raise InputError(f"Clean queries {CLEAN_UNDER_CEILING}")
     guarantee, ceiling = protector.guarantee, limits.ceiling
     if metric == "curve":
         _refuse_advantage(protector, limits)

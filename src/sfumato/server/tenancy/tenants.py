@@ -43,6 +43,8 @@ class Tenant:
     dim: int
     """Dimension of its releases."""
     releaser: Releaser
+    clean_queries: bool
+    """Whether it may have searches by their own vectors."""
 
 
 class Tenants:
@@ -99,7 +101,8 @@ class Tenants:
         if folder is None:
             raise InputError("There is no protector for this tenant. Name one.")
         loaded = self._protector(folder)
-        ledger = self._state.ledger(name, loaded, limits_of(self._settings, own))
+        limits = limits_of(self._settings, own)
+        ledger = self._state.ledger(name, loaded, limits)
         protector = replace(loaded, secret=self._state.secret, ledger=ledger, tenant=name)
         dim = protector.mechanism.output_dim(protector.encoder.dim)
         digest = hashlib.sha256(protector.settings_digest().encode()).hexdigest()[:8]
@@ -112,6 +115,7 @@ class Tenants:
             tokens,
             dim,
             Releaser(protector),
+            limits.clean_queries,
         )
 
     def _protector(self, folder: Path) -> Protector:
@@ -170,6 +174,7 @@ def limits_of(settings: GatewaySettings, own: TenantSettings) -> SpendingLimits:
         own.ceiling if own.ceiling is not None else settings.ceiling,
         advantage if advantage is not None else settings.ceiling_advantage,
         settings.distance,
+        settings.clean_queries if own.clean_queries is None else own.clean_queries,
     )
 
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import InputError
 from sfumato.preparing import Prepared
+from sfumato.queries import prepare_clean
 from sfumato.server.http.logs import tell
 from sfumato.server.http.problems import GONE, Problem, problem_of
 from sfumato.server.http.requests import EmbeddingRequest, read_request
@@ -96,10 +97,13 @@ def release(tenant: Tenant, body: bytes | bytearray, settings: GatewaySettings, 
     """
     with work.step():
         request = read_request(body, settings, tenant.tokens, tenant.dim)
+    if request.role == "clean_query" and not tenant.clean_queries:
+        message = "The operator of this gateway does not allow clean queries for this key."
+        raise Problem(403, message, code="clean_queries_not_allowed", param="input_type")
     parts, tokens = [], 0
     for first, texts in work.slices(request.texts):
         with work.step():
-            parts.append(_prepared(tenant, texts, first, work))
+            parts.append(_prepared(tenant, texts, first, work, clean=request.role == "clean_query"))
         with work.step():
             tokens += _count(tenant, texts)
     vectors = tenant.releaser.release(request.texts, Prepared.together(parts), request.role, work)
@@ -112,8 +116,10 @@ def _count(tenant: Tenant, texts: list[str]) -> int:
     return tenant.tokens.count(texts) if tenant.tokens else sum(len(text) // 4 + 1 for text in texts)
 
 
-def _prepared(tenant: Tenant, texts: list[str], first: int, work: Work) -> Prepared:
+def _prepared(tenant: Tenant, texts: list[str], first: int, work: Work, *, clean: bool) -> Prepared:
     try:
+        if clean:
+            return prepare_clean(tenant.protector, texts, on_batch=work, check=work.check)
         return tenant.protector.prepare(texts, on_batch=work, check=work.check)
     except InputError as error:
         if not first:

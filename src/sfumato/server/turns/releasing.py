@@ -13,8 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.preparing import Prepared
-from sfumato.protector import Protector, Role
+from sfumato.protector import Protector
+from sfumato.queries import release_clean
 from sfumato.server.http.problems import Problem
+from sfumato.server.http.requests import InputType
 from sfumato.server.turns.work import Work
 
 MOST = 4096
@@ -25,7 +27,7 @@ MOST = 4096
 class _Pending:
     texts: list[str]
     ready: Prepared
-    role: Role
+    role: InputType
     work: Work
     vectors: NDArray[np.float32] | None = None
     error: Exception | None = None
@@ -44,7 +46,7 @@ class Releaser:
         self._waiting: list[_Pending] = []
         self._busy = False
 
-    def release(self, texts: list[str], ready: Prepared, role: Role, work: Work) -> NDArray[np.float32]:
+    def release(self, texts: list[str], ready: Prepared, role: InputType, work: Work) -> NDArray[np.float32]:
         """Put texts on the ledger and release their vectors; `work` knows whether anybody waits for them."""
         job = _Pending(texts, ready, role, work)
         with self._free:
@@ -81,6 +83,11 @@ class Releaser:
         self._waiting = [job for job in self._waiting if job not in jobs]
         return jobs
 
+    def _released(self, ready: Prepared, role: InputType) -> NDArray[np.float32]:
+        if role == "clean_query":
+            return release_clean(self._protector, ready)
+        return self._protector.release(ready, role=role)
+
     def _release(self, jobs: list[_Pending]) -> None:
         for job in jobs:
             try:
@@ -92,7 +99,7 @@ class Releaser:
             return
         try:
             together = Prepared.together([job.ready for job in wanted])
-            vectors = self._protector.release(together, role=wanted[0].role)
+            vectors = self._released(together, wanted[0].role)
         except Exception as error:
             if len(wanted) == 1:
                 wanted[0].error = error
