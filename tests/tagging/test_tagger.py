@@ -158,9 +158,12 @@ def test_a_kind_it_does_not_know_is_refused():
 def test_several_kinds_read_a_text_once(monkeypatch):
     read = []
     inner = model.TaggerModel.read
-    monkeypatch.setattr(
-        model.TaggerModel, "read", lambda self, text, check=None: read.append(text) or inner(self, text, check)
-    )
+
+    def watched(self, text, check=None):
+        read.append(text)
+        return inner(self, text, check)
+
+    monkeypatch.setattr(model.TaggerModel, "read", watched)
     with searched_once():
         for kind in ("person", "location", "date"):
             Tagger(labels=[kind]).find("Pauline Oster left for Riga on Monday.")
