@@ -19,6 +19,7 @@ CASES = (
     "pgvector",
     "pgvector-hnsw",
     "lancedb",
+    "sqlite",
 )
 
 
@@ -37,6 +38,9 @@ def addresses(case: str, folder: Path) -> Iterator[str]:
         if case == "qdrant":
             with quick_folder() as quick:
                 yield f"qdrant:{quick}/{{name}}?{{options}}#{{name}}"  # one client a folder
+            return
+        if case == "sqlite":
+            yield f"sqlite:{folder}/rows.db?{{options}}#{{name}}"
             return
         own = f"/{{name}}?{{options}}{index}" if case.startswith(("memory", "faiss")) else "?{options}#{name}"
         yield f"{case.partition('-')[0]}:{folder}{own}"
