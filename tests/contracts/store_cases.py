@@ -20,6 +20,7 @@ CASES = (
     "pgvector-hnsw",
     "lancedb",
     "sqlite",
+    "milvus",
 )
 
 
