@@ -6,9 +6,10 @@ import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.stores.servers import chroma_server, postgres, quick_folder
+from tests.stores.recorded import recorded_server
+from tests.stores.servers import chroma_server, postgres, quick_folder, redis_server
 
-APPROXIMATE = ("faiss-hnsw", "chroma", "chroma-server", "pgvector-hnsw")
+APPROXIMATE = ("faiss-hnsw", "chroma", "chroma-server", "pgvector-hnsw", "redis-hnsw", "elasticsearch-hnsw", "opensearch-hnsw")
 CASES = (
     "memory",
     "faiss",
@@ -21,7 +22,15 @@ CASES = (
     "lancedb",
     "sqlite",
     "milvus",
+    "redis",
+    "redis-hnsw",
+    "elasticsearch",
+    "elasticsearch-hnsw",
+    "opensearch",
+    "opensearch-hnsw",
 )
+RECORDED = ("elasticsearch", "elasticsearch-hnsw", "opensearch", "opensearch-hnsw")
+"""Held to the documents of a product, not tried with it."""
 
 
 @contextlib.contextmanager
@@ -34,6 +43,14 @@ def addresses(case: str, folder: Path) -> Iterator[str]:
         index = "&index=hnsw" if case.endswith("hnsw") else ""
         with postgres() as base:
             yield f"{base}&{{options}}{index}#{{name}}"
+    elif case in RECORDED:
+        product, _, kind = case.partition("-")
+        with recorded_server(product) as (base, _):
+            yield f"{product}+{base}?{{options}}{'&index=hnsw' if kind else ''}#{{name}}"
+    elif case.startswith("redis"):
+        index = "&index=hnsw" if case.endswith("hnsw") else ""
+        with redis_server() as base:
+            yield f"{base}?{{options}}{index}#{{name}}"
     else:
         index = "&index=hnsw" if case.endswith("hnsw") else ""
         if case == "qdrant":

@@ -115,6 +115,12 @@ def files_of(case, folder, address):
         with psycopg.connect(address.partition("#")[0].replace("&index=hnsw", ""), autocommit=True) as link:
             link.execute("CHECKPOINT")
             folder = Path(link.execute("SHOW data_directory").fetchone()[0])
+    elif case.startswith("redis"):
+        import redis
+
+        with redis.Redis.from_url(address.partition("?")[0]) as link:
+            link.save()
+            folder = Path(link.config_get("dir")["dir"])
     elif case == "qdrant":
         folder = Path(address.partition(":")[2].partition("?")[0])
     # Postgres removes files of its own at any time.
