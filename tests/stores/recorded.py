@@ -14,6 +14,7 @@ import re
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -110,6 +111,7 @@ class Engine:
                 need(vector["method"]["engine"] == "lucene", "an engine that knows all spaces")
                 metric = SPACES[vector["method"]["space_type"]]
         self.indexes[name] = {"mappings": body["mappings"], "dim": dim, "metric": metric, "rows": {}}
+        self.indexes[name]["matrix"] = None
         return {"acknowledged": True, "shards_acknowledged": True, "index": name}
 
     def _bulk(self, lines: list[Any]) -> Any:
@@ -120,6 +122,7 @@ class Engine:
             need(0 < len(at["_id"].encode()) <= 512, "an _id of at most 512 bytes")
             need(action in ("index", "delete"), "an action")
             index = self.indexes[at["_index"]]
+            index["matrix"] = None
             if action == "delete":
                 there = index["rows"].pop(at["_id"], None) is not None
                 items.append({"delete": {**at, "status": 200 if there else 404}})
@@ -155,12 +158,22 @@ class Engine:
             hits = [hit(name, *row, body["_source"], sort=[row[1][0]["id"]]) for row in rows[: body["size"]]]
             return answered(hits)
         filters, vector, metric, k = self._ranking(index, body)
-        rows = [row for row in index["rows"].items() if passes(row[1][0], filters)]
+        rows, matrix = self._matrix(index)
+        if filters:
+            at = [place for place, row in enumerate(rows) if passes(row[1][0], filters)]
+            rows, matrix = [rows[place] for place in at], matrix[at]
         if not rows:
             return answered([])
-        scores = score(np.array(vector, np.float32), np.stack([row[1][1] for row in rows]), metric)
+        scores = score(np.array(vector, np.float32), matrix, metric)
         best = np.argsort(-scores, kind="stable")[: min(k, body["size"])]
         return answered([hit(name, *rows[at], body["_source"], _score=float(scores[at])) for at in best])
+
+    def _matrix(self, index: Any) -> tuple[list[Any], Any]:
+        """All rows and their vectors, put together once for many searches."""
+        if index["matrix"] is None:
+            rows = list(index["rows"].items())
+            index["matrix"] = rows, np.array([row[1][1] for row in rows]).reshape(len(rows), index["dim"])
+        return index["matrix"]
 
     def _ranking(self, index: Any, body: Any) -> tuple[list[Any], Any, str, int]:
         if "knn" in body:
@@ -239,14 +252,20 @@ def answered(hits: list[Any]) -> Any:
 
 
 @contextlib.contextmanager
-def recorded_server(product: str) -> Iterator[tuple[str, Engine]]:
-    """The address of a stand-in on loopback, and what it saw; a request beyond the contract fails the test."""
+def recorded_server(product: str, received: Path | None = None) -> Iterator[tuple[str, Engine]]:
+    """The address of a stand-in on loopback, and what it saw; a request beyond the contract fails the test.
+
+    Every body that it is sent is added to the file `received`.
+    """
     engine = Engine(product)
 
     class Handler(BaseHTTPRequestHandler):
         def _serve(self) -> None:
             data = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             engine.seen_headers.append(dict(self.headers))
+            if received is not None:
+                with engine.lock, received.open("ab") as file:
+                    file.write(data)
             kind = self.headers.get("Content-Type", "")
             status, body = engine.answer(self.command, self.path, kind, data)
             answer = json.dumps(body).encode()
