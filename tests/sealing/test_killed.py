@@ -103,7 +103,9 @@ def address(product, folder):
         yield f"{product}:{folder}/store#notes"
 
 
-@pytest.mark.parametrize("product", ["chroma", "lancedb", "faiss", "qdrant", "pgvector", "sqlite", "milvus", "redis"])
+@pytest.mark.parametrize(
+    "product", ["chroma", "lancedb", "faiss", "qdrant", "pgvector", "sqlite", "milvus", "redis"]
+)
 def test_killed_in_the_middle_of_an_add_to_a_product(product, tmp_path):
     with address(product, tmp_path) as url:
         begin(url, tmp_path)

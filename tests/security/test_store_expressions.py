@@ -31,7 +31,20 @@ HOSTILE = [
     "💥",
 ]
 """Ids and values both."""
-NAMES = ["in", "not", "like", "and", "null", "true", "exists", "a-b", "fields", "metadata", "document", "_source"]
+NAMES = [
+    "in",
+    "not",
+    "like",
+    "and",
+    "null",
+    "true",
+    "exists",
+    "a-b",
+    "fields",
+    "metadata",
+    "document",
+    "_source",
+]
 ROWS = np.eye(len(HOSTILE) + 2, dtype=np.float32) + 0.01
 
 

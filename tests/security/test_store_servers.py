@@ -1,4 +1,4 @@
-"""Stores that are servers, or start one: who can reach them, what they are told, and what they may be sent."""
+"""Stores that are servers, or start one: who can reach them, what they are told, and what they may send."""
 
 from __future__ import annotations
 
@@ -207,7 +207,9 @@ def test_a_server_without_vector_sets_is_named_as_such(monkeypatch):
     with redis_server() as base:
 
         def unknown(self, *command):
-            raise redis.exceptions.ResponseError(f"unknown command '{command[0]}', with args beginning with: ")
+            raise redis.exceptions.ResponseError(
+                f"unknown command '{command[0]}', with args beginning with: "
+            )
 
         monkeypatch.setattr("sfumato.stores.kinds.redis.Redis._run", unknown)
         with pytest.raises(StoreError, match="has no vector sets"):
@@ -219,7 +221,10 @@ def test_keys_of_search_engines_come_from_the_environment(product, monkeypatch):
     name = "ELASTICSEARCH_API_KEY" if product == "elasticsearch" else "OPENSEARCH_PASSWORD"
     monkeypatch.setenv(name, SECRET)
     monkeypatch.setenv("OPENSEARCH_USERNAME", "ann")
-    with recorded_server(product) as (base, engine), open_store(f"{product}+{base}?index=hnsw#notes") as store:
+    with (
+        recorded_server(product) as (base, engine),
+        open_store(f"{product}+{base}?index=hnsw#notes") as store,
+    ):
         store.add(["a", "b"], ROWS[:2], [{"n": 1}, {"n": 2}])
         assert not store.exact and [hit.id for hit in store.search(ROWS[:1], 2)[0]] == ["a", "b"]
         assert [hit.id for hit in store.search(ROWS[:1], 2, where={"n": 2})[0]] == ["b"]

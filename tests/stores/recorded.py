@@ -1,8 +1,7 @@
-"""A stand-in for Elasticsearch and OpenSearch: it takes the documented requests to the last key, and no others.
+"""A stand-in for Elasticsearch and OpenSearch: it takes documented requests to the last key, and no others.
 
-It is no product: what it cannot show is that a real server does what its documents say. Rows are ranked by brute
-force, scores are those of the documents in float32, and whatever is not in the contract is an error and is kept
-in `violations`.
+It is no product: what it cannot show is that a real server does what its documents say. Rows are ranked by
+brute force with scores in float32, and whatever is not in the contract is an error, kept in `violations`.
 """
 
 from __future__ import annotations

@@ -96,7 +96,7 @@ def chroma_server(folder: Path) -> Iterator[str]:
 
 @contextlib.contextmanager
 def redis_server(*settings: str) -> Iterator[str]:
-    """The address of a number in a Redis server that nobody else uses; `settings` make a server of its own."""
+    """The address of a number in a Redis server that nobody else uses; with `settings`, in one of its own."""
     import redis
 
     if settings:

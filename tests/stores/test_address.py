@@ -112,8 +112,9 @@ def whole_story(error):
 
 
 SERVERS = [
-    "postgresql", "chroma+http", "qdrant+http", "milvus+http", "redis", "elasticsearch+http", "opensearch+http",
-]  # fmt: skip
+    *("postgresql", "chroma+http", "qdrant+http", "milvus+http", "redis"),
+    *("elasticsearch+http", "opensearch+http"),
+]
 
 
 @pytest.mark.parametrize("scheme", SERVERS)

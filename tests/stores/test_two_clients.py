@@ -12,7 +12,9 @@ from tests.contracts.store_cases import addresses
 ROWS = np.eye(4, dtype=np.float32)
 
 
-@pytest.mark.parametrize("case", ["pgvector", "lancedb", "chroma", "chroma-server", "sqlite", "milvus", "redis", "elasticsearch"])
+@pytest.mark.parametrize(
+    "case", ["pgvector", "lancedb", "chroma", "chroma-server", "sqlite", "milvus", "redis", "elasticsearch"]
+)
 def test_a_client_that_came_first_finds_what_another_made(case, tmp_path):
     with addresses(case, tmp_path) as address:
         url = address.format(name="notes", options="")

@@ -1,9 +1,9 @@
 """Milvus: a folder on this machine (Milvus Lite), or a server by its address.
 
-A collection made here has `id` (text), `vector` and dynamic fields, which are the metadata. One that was there
-before is used by naming its fields in the address; a function of a collection, which would hand texts to a
-server that it names, is a reason to refuse it. The client's own lists of ids are not used: it writes them into
-an expression without quoting them.
+A collection made here has `id` (text), `vector` and dynamic fields, which are the metadata. One that was
+there before is used by naming its fields in the address; a function of a collection, which would hand texts to
+a server that it names, is a reason to refuse it. The client's own lists of ids are not used: it writes them
+into an expression without quoting them.
 """
 
 from __future__ import annotations
@@ -107,8 +107,8 @@ class Milvus(Store):
         names_of = {space: name for name, space in _SPACES.items()}
         if index["metric_type"] not in names_of:
             raise ParameterError(f"{self.label} measures by {index['metric_type']}, which is not supported.")
-        self.exact = index["index_type"] in ("FLAT", "AUTOINDEX") if self._folder else (
-            index["index_type"] == "FLAT"
+        self.exact = (
+            index["index_type"] in ("FLAT", "AUTOINDEX") if self._folder else (index["index_type"] == "FLAT")
         )
         self._fixed = set(kinds) - {self._id, self._vector}
         self._number = kinds[self._id]["type"].name == "INT64"
@@ -207,7 +207,10 @@ class Milvus(Store):
             timeout=_TIMEOUT,
         )
         return [
-            [Hit(str(hit[self._id]), self._distance(hit["distance"]), self._read(hit["entity"])) for hit in hits]
+            [
+                Hit(str(hit[self._id]), self._distance(hit["distance"]), self._read(hit["entity"]))
+                for hit in hits
+            ]
             for hits in found
         ]
 
@@ -295,7 +298,7 @@ class Milvus(Store):
 
 
 def _client_class() -> Any:
-    """pymilvus without its log, which quotes expressions with their values, and without a file .env."""
+    """Pymilvus without its log, which quotes expressions with their values, and without a file .env."""
     before = os.environ.get("PYTHON_DOTENV_DISABLED")
     os.environ["PYTHON_DOTENV_DISABLED"] = "1"
     try:

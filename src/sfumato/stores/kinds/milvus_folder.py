@@ -79,7 +79,7 @@ def _refuse_foreign(folder: Path) -> None:
     """Refuse links, and indexes of FAISS that open files which they name."""
     if folder.exists() and not folder.is_dir():
         raise ArtifactError(
-            f"`{folder}` is refused: it is a file, as Milvus Lite 2 kept them. Copy its rows with that version."
+            f"`{folder}` is refused: it is a file, as Milvus Lite 2 kept them. Copy its rows with that."
         )
     refuse_traps(folder)
     for index in folder.rglob("*.idx"):

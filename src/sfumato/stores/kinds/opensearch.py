@@ -1,4 +1,4 @@
-"""OpenSearch 2 and 3: an index with a `knn_vector`, ranked by the script `knn_score` (exact) or its HNSW graph.
+"""OpenSearch 2 and 3: an index with a `knn_vector`, ranked by the script `knn_score` (exact) or its graph.
 
 Recorded contract, not tried with a server.
 """

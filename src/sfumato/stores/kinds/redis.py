@@ -1,4 +1,4 @@
-"""Redis 8: a vector set and the attributes of its elements, which are the metadata. Exact, or by its HNSW graph.
+"""Redis 8: a vector set and the attributes of its elements, which are the metadata. Exact, or by its graph.
 
 Vector sets measure by cosine alone. Neither Valkey nor Redis before 8 has them, and the indexes of Redis's
 search module (FT.CREATE) are something else.
@@ -83,14 +83,18 @@ class Redis(Store):
         if refusal.startswith("unknown command"):
             raise StoreError(f"{self.label} has no vector sets: use Redis 8 or later. Valkey has none.")
         if refusal.startswith("WRONGTYPE"):
-            raise ParameterError(f"{self.label} is no vector set but another kind of value. Name another one.")
+            raise ParameterError(
+                f"{self.label} is no vector set but another kind of value. Name another one."
+            )
         if refusal:
             raise StoreError(f"{self.label} refused to be read. Check user, password and rights.")
         if found is None:
             return
         info = {_text(name): value for name, value in found.items()}
         if info.get("projection-input-dim"):
-            raise ParameterError(f"{self.label} keeps its vectors at a smaller dimension, which is not supported.")
+            raise ParameterError(
+                f"{self.label} keeps its vectors at a smaller dimension, which is not supported."
+            )
         self._kept = _text(info["quant-type"])
         self._agree("cosine", int(info["vector-dim"]), self._asked)
 

@@ -92,5 +92,7 @@ def header_of(variable: str) -> str:
     key = os.environ.get(variable, "")
     if key and not _HEADER.fullmatch(key):
         # The library's own message about a header it cannot send would show the key.
-        raise InputError(f"The environment variable {variable} must hold a key without line breaks. Set it again.")
+        raise InputError(
+            f"The environment variable {variable} must hold a key without line breaks. Set it again."
+        )
     return key

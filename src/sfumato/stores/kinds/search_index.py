@@ -2,9 +2,9 @@
 
 Recorded contract, not tried with a server: the tests hold requests and answers to the documented shapes.
 
-A document has the row's id, its vector twice (for the engine to rank by, and as the bytes of its float32 values),
-its metadata as one JSON text, and a keyword for each field and value, which is what filters look for. The
-engine only ranks: distances are measured here, because what a score means differs between versions.
+A document has the row's id, its vector twice (for the engine to rank by, and as the bytes of its float32
+values), its metadata as one JSON text, and a keyword for each field and value, which is what filters look for.
+The engine only ranks: distances are measured here, because what a score means differs between versions.
 """
 
 from __future__ import annotations
@@ -117,7 +117,10 @@ class SearchIndex(Store):
         size = 0
         for name, vector, fields in zip(ids, vectors, metadata, strict=True):
             text = json.dumps(fields)
-            lines += [{"index": {"_index": self._index, "_id": _key(name)}}, self._document(name, vector, text)]
+            lines += [
+                {"index": {"_index": self._index, "_id": _key(name)}},
+                self._document(name, vector, text),
+            ]
             lines[-1]["fields"] = [_keyword(*each) for each in fields.items()]
             size += 30 * len(vector) + 2 * len(text)
             if len(lines) >= 2 * _AT_ONCE or size > _BYTES_AT_ONCE:
@@ -136,7 +139,9 @@ class SearchIndex(Store):
         for item in answer["items"]:
             ((action, result),) = item.items()
             if result["status"] >= 300 and not (action == "delete" and result["status"] == 404):
-                raise StoreError(f"{self.label} refused a row: HTTP {result['status']}. Check the server's log.")
+                raise StoreError(
+                    f"{self.label} refused a row: HTTP {result['status']}. Check the server's log."
+                )
 
     def _update(self, ids: list[str], vectors: Vectors, fields: Metadata) -> None:
         # A document is written whole, so that its vector and its mark never part.
@@ -208,7 +213,7 @@ def _key(name: str) -> str:
 
 
 def _keyword(name: str, value: Scalar) -> str:
-    """What a filter looks for: field and value; True is not 1, 1.0 is, and no value is longer than another."""
+    """What a filter looks for: field and value; True is not 1, 1.0 is, and a long value is a short one."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return f"{name}:{hashlib.sha256(json.dumps(value).encode()).hexdigest()[:32]}"
