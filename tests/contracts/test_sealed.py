@@ -118,7 +118,7 @@ def files_of(case, folder, address):
     elif case.startswith("redis"):
         import redis
 
-        with redis.Redis.from_url(address.partition("?")[0]) as link:
+        with redis.Redis.from_url(address.partition("?")[0], socket_timeout=60) as link:
             link.save()
             folder = Path(link.config_get("dir")["dir"])
     elif case == "qdrant":

@@ -104,9 +104,12 @@ def redis_server(*settings: str) -> Iterator[str]:
             yield f"{own.address}/0"
         return
     server, number = _shared_redis(), next(_NUMBERS) % 1000
-    with redis.Redis.from_url(f"{server.address}/{number}") as connection:
-        connection.flushdb()
-    yield f"{server.address}/{number}"
+    try:
+        yield f"{server.address}/{number}"
+    finally:
+        # What is left would be in the file of every test to come.
+        with redis.Redis.from_url(f"{server.address}/{number}", socket_timeout=60) as connection:
+            connection.flushdb()
 
 
 @functools.cache

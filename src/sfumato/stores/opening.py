@@ -81,8 +81,8 @@ def open_store(url: str, *, metric: Metric | None = None, create: bool = True) -
     address = parse_address(url)
     if not create and address.place and not address.is_server and not _is_there(address):
         # A client would make the folder first and find it empty then.
-        kind = "file" if address.store in FILES else "folder"
-        raise StoreError(f"There is no collection at {address.label}: no such {kind}. Check the name.")
+        what = "file" if address.store in FILES else "folder"
+        raise StoreError(f"There is no collection at {address.label}: no such {what}. Check the name.")
     kind: Any = STORES.get(address.store)
     asked = address.options.get("metric")
     if asked is not None and metric is not None and asked != metric:

@@ -1,9 +1,9 @@
 """Milvus: a folder on this machine (Milvus Lite), or a server by its address.
 
 A collection made here has `id` (text), `vector` and dynamic fields, which are the metadata. One that was
-there before is used by naming its fields in the address; a function of a collection, which would hand texts to
-a server that it names, is a reason to refuse it. The client's own lists of ids are not used: it writes them
-into an expression without quoting them.
+there before is used by naming its fields in the address; a function of a collection, which would hand texts
+to a server that it names, is a reason to refuse it. The client's own lists of ids are not used: it writes
+them into an expression without quoting them.
 """
 
 from __future__ import annotations

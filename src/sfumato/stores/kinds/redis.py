@@ -11,6 +11,7 @@ import json
 import os
 import re
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -123,17 +124,14 @@ class Redis(Store):
 
     def _search(self, vectors: Vectors, k: int, allowed: dict[str, list[Scalar]]) -> list[list[Hit]]:
         if not allowed:
-            how = ["TRUTH"] if self.exact else ["EF", max(_SEARCH_WIDTH, 2 * k)]
-            return [self._nearest(each, k, how) for each in vectors]
+            how: list[Any] = ["TRUTH"] if self.exact else ["EF", max(_SEARCH_WIDTH, 2 * k)]
+            return [self._nearest(each, how, k) for each in vectors]
         # With a filter every element is looked at: the graph would give up before it has found enough.
         condition, most = _condition(allowed), max(k, self._count())
         how = ["TRUTH", *(["FILTER", condition] if condition else [])]
-        return [
-            narrowed(lambda count, one=each: self._nearest(one, count, how), k, allowed, most)
-            for each in vectors
-        ]
+        return [narrowed(partial(self._nearest, each, how), k, allowed, most) for each in vectors]
 
-    def _nearest(self, vector: Vectors, k: int, how: list[Any]) -> list[Hit]:
+    def _nearest(self, vector: Vectors, how: list[Any], k: int) -> list[Hit]:
         asked = ("FP32", vector.astype("<f4").tobytes(), "WITHSCORES", "WITHATTRIBS", "COUNT", k)
         found = self._run("VSIM", self._set, *asked, *how)
         # Redis maps the cosine to 0..1.

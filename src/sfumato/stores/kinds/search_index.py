@@ -3,8 +3,8 @@
 Recorded contract, not tried with a server: the tests hold requests and answers to the documented shapes.
 
 A document has the row's id, its vector twice (for the engine to rank by, and as the bytes of its float32
-values), its metadata as one JSON text, and a keyword for each field and value, which is what filters look for.
-The engine only ranks: distances are measured here, because what a score means differs between versions.
+values), its metadata as one JSON text, and a keyword for each field and value, which is what filters look
+for. The engine only ranks: distances are measured here, because what a score means differs between versions.
 """
 
 from __future__ import annotations
