@@ -13,6 +13,7 @@ import logging
 import os
 import re
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -189,10 +190,10 @@ class Milvus(Store):
         if not allowed:
             return [found for part in _parts(vectors, _AT_ONCE) for found in self._nearest(part, k, "")]
         condition = " and ".join(self._among(name, values) for name, values in allowed.items())
-        return [
-            narrowed(lambda count, one=each[None]: self._nearest(one, count, condition)[0], k, allowed, _MOST)
-            for each in vectors
-        ]
+        return [narrowed(partial(self._filtered, each, condition), k, allowed, _MOST) for each in vectors]
+
+    def _filtered(self, vector: Vectors, condition: str, k: int) -> list[Hit]:
+        return self._nearest(vector[None], k, condition)[0]
 
     def _nearest(self, vectors: Vectors, k: int, condition: str) -> list[list[Hit]]:
         found = self._client.search(
