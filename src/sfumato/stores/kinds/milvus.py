@@ -9,7 +9,6 @@ them into an expression without quoting them.
 from __future__ import annotations
 
 import importlib
-import logging
 import os
 import re
 from collections.abc import Iterator
@@ -21,6 +20,7 @@ import numpy as np
 from sfumato.errors import ParameterError
 from sfumato.files import PathLike
 from sfumato.stores.base import Store, in_order
+from sfumato.stores.kinds.milvus_client import NAME, among, client_class, literal
 from sfumato.stores.kinds.milvus_folder import leave, serve
 from sfumato.stores.narrowing import narrowed
 from sfumato.stores.rows import Hit, Metadata, Metric, Rows, Scalar
@@ -34,9 +34,6 @@ _TIMEOUT = 60.0
 _SEARCH_WIDTH = 200
 _LONGEST_ID = 2048
 """Bytes: our ids have up to 512 characters."""
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,254}")
-_WORDS = frozenset("and or not in like is null true false exists between".split())
-_ESCAPED = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"})
 
 
 class Milvus(Store):
@@ -68,7 +65,7 @@ class Milvus(Store):
         if index not in (None, "exact", "hnsw"):
             raise ParameterError(f"`index` of a Milvus store must be exact or hnsw. Found {index!r:.40}.")
         for name in (collection, id, vector):
-            if not _NAME.fullmatch(name):
+            if not NAME.fullmatch(name):
                 raise ParameterError(
                     "Milvus names collections and fields by a letter or _ and up to 254 letters, digits and "
                     f"_. Found {name!r:.40}."
@@ -80,7 +77,7 @@ class Milvus(Store):
         self._client: Any = None
         self._folder: PathLike | None = None
         with self._opening():
-            kind = _client_class()
+            kind = client_class()
             if path is not None:
                 address = serve(path)
                 self._folder = path
@@ -189,7 +186,7 @@ class Milvus(Store):
     def _search(self, vectors: Vectors, k: int, allowed: dict[str, list[Scalar]]) -> list[list[Hit]]:
         if not allowed:
             return [found for part in _parts(vectors, _AT_ONCE) for found in self._nearest(part, k, "")]
-        condition = " and ".join(self._among(name, values) for name, values in allowed.items())
+        condition = " and ".join(among(name, values) for name, values in allowed.items())
         return [narrowed(partial(self._filtered, each, condition), k, allowed, _MOST) for each in vectors]
 
     def _filtered(self, vector: Vectors, condition: str, k: int) -> list[Hit]:
@@ -230,18 +227,11 @@ class Milvus(Store):
             if name not in (self._id, self._vector, "$meta") and isinstance(value, str | int | float | bool)
         }
 
-    def _among(self, name: str, values: list[Scalar]) -> str:
-        """A condition in Milvus's language; it may pass more than ours, never less."""
-        wanted = [_literal(value) for value in values]
-        if _NAME.fullmatch(name) and name.lower() not in _WORDS:
-            return f"{name} in [{', '.join(wanted)}]"
-        return f"({' or '.join(f'$meta[{_literal(name)}] == {each}' for each in wanted)})"
-
     def _query(self, ids: list[str], vectors: bool) -> list[tuple[str, Any, Metadata]]:
         more = [self._id, self._vector] if vectors else [self._id]
         found = []
         for part in _parts(ids, _AT_ONCE):
-            keys = ", ".join(_literal(self._key(name)) for name in part)
+            keys = ", ".join(literal(self._key(name)) for name in part)
             found += self._read_rows(f"{self._id} in [{keys}]", len(part), *more)
         return found
 
@@ -264,14 +254,14 @@ class Milvus(Store):
 
     def _delete(self, ids: list[str]) -> None:
         for part in _parts(ids, _AT_ONCE):
-            keys = ", ".join(_literal(self._key(name)) for name in part)
+            keys = ", ".join(literal(self._key(name)) for name in part)
             self._client.delete(self.collection, filter=f"{self._id} in [{keys}]", timeout=_TIMEOUT)
 
     def _batches(self, size: int) -> Iterator[Rows]:
         first: Any = -(1 << 63) if self._number else ""
         comparison = ">="
         while True:
-            condition = f"{self._id} {comparison} {_literal(first)}"
+            condition = f"{self._id} {comparison} {literal(first)}"
             found = self._read_rows(condition, min(size, _MOST), self._id, self._vector)
             if not found:
                 return
@@ -298,28 +288,6 @@ class Milvus(Store):
             self._folder = None
 
 
-def _client_class() -> Any:
-    """Pymilvus without its log, which quotes expressions with their values, and without a file .env."""
-    before = os.environ.get("PYTHON_DOTENV_DISABLED")
-    os.environ["PYTHON_DOTENV_DISABLED"] = "1"
-    try:
-        module: Any = importlib.import_module("pymilvus")
-    finally:
-        if before is None:
-            del os.environ["PYTHON_DOTENV_DISABLED"]
-        else:
-            os.environ["PYTHON_DOTENV_DISABLED"] = before
-    for name in ("pymilvus", "milvus_lite"):
-        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
-    return module.MilvusClient
-
-
 def _parts(values: Any, size: int) -> Iterator[Any]:
     for start in range(0, len(values), size):
         yield values[start : start + size]
-
-
-def _literal(value: Scalar) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return f'"{value.translate(_ESCAPED)}"' if isinstance(value, str) else repr(value)

@@ -28,7 +28,7 @@ _HINTS = {
 Credentials = Callable[[], dict[str, str]]
 
 
-class _Refused(urllib.request.HTTPRedirectHandler):
+class _StayingHere(urllib.request.HTTPRedirectHandler):
     """Follows no redirect: rows and key would go to an address that nobody named."""
 
     def redirect_request(self, *_: Any, **__: Any) -> None:
@@ -40,7 +40,7 @@ class JsonServer:
 
     def __init__(self, address: str, label: str, credentials: Credentials) -> None:
         self._address, self._label, self._credentials = address.rstrip("/"), label, credentials
-        self._opener = urllib.request.build_opener(_Refused)
+        self._opener = urllib.request.build_opener(_StayingHere)
 
     def ask(self, method: str, path: str, body: Any = None, *, absent: bool = False) -> Any:
         """Send a request and return its answer; with `absent` a 404 is None."""
