@@ -27,7 +27,7 @@ USER_VARIABLE, PASSWORD_VARIABLE = "REDIS_USERNAME", "REDIS_PASSWORD"
 _AT_ONCE = 500
 _TIMEOUT, _CONNECT_SECONDS = 60.0, 15.0
 _SETTLE_MS = 10_000
-_SEARCH_WIDTH = 200
+_BUILD_WIDTH, _SEARCH_WIDTH = 100, 200
 _LONGEST_NAME = 512
 _QUANTIZED = {"f32": "NOQUANT", "int8": "Q8", "bin": "BIN"}
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -100,7 +100,7 @@ class Redis(Store):
         self._agree("cosine", int(info["vector-dim"]), self._asked)
 
     def _add(self, ids: list[str], vectors: Vectors, metadata: list[Metadata]) -> None:
-        effort = ("EF", 64) if self.exact else ("EF", _SEARCH_WIDTH, "M", 32)
+        effort = ("EF", 64 if self.exact else _BUILD_WIDTH)
         for start in range(0, len(ids), _AT_ONCE):
             part = slice(start, start + _AT_ONCE)
             with self._client.pipeline(transaction=True) as together:
