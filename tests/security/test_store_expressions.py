@@ -9,6 +9,7 @@ from sfumato.stores import open_store
 from tests.contracts.store_cases import addresses
 
 HOSTILE = [
+    "x'] or id != 'y' or id in ['z",  # handed to Milvus's own client as an id to delete, it deletes every row
     '"] or id != ["',
     "'] or id != ['",
     'x" or id >= "',
