@@ -13,10 +13,10 @@ from sfumato.randomness import generator
 from sfumato.sealing.crypto.packing import pack
 from sfumato.sealing.handles import HANDLES
 from sfumato.stores import open_store
-from tests.contracts.store_cases import APPROXIMATE, CASES, SLOW, addresses
+from tests.contracts.store_cases import APPROXIMATE, SEALED, SMALLER, addresses
 from tests.sealing.collections import ENCODER, metadata, names, notes, sealed
 
-ROWS, MANY, FEWER, DIM = 300, 10_000, 1500, 16
+ROWS, MANY, FEWER, DIM = 300, 10_000, 1000, 16
 # What a store ranks says far less than cells do, so it hands over more.
 ASKING = {
     "multimap": {"probes": 24},
@@ -28,7 +28,7 @@ TEXTS, IDS, FIELDS = notes(ROWS), names(ROWS), metadata(ROWS)
 SECRET = "Zanzibar Quetzalcoatl"
 
 
-@pytest.fixture(scope="module", params=CASES)
+@pytest.fixture(scope="module", params=SEALED)
 def case(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("store")
     with addresses(request.param, folder) as address:
@@ -164,7 +164,7 @@ def test_the_products_files_hold_no_text_no_vector_and_no_key(case, handle, tmp_
 @pytest.mark.filterwarnings("ignore:Local mode is not recommended")
 def test_ten_thousand_rows(case, handle, tmp_path):
     kind, _, address = case
-    many = FEWER if kind in SLOW else MANY
+    many = FEWER if kind in SMALLER else MANY
     made = generator(3).standard_normal((many, DIM)).astype(np.float32)
     ids = [f"row {row}" for row in range(many)]
     options = {"embedder": None, "units": 0, "handle": handle, **ASKING[handle]}
