@@ -14,7 +14,7 @@ import pytest
 from sfumato.stores import open_store
 from tests.sealing.collections import contents, metadata, names, notes, sealed
 from tests.sealing.crash import AFTER, BEFORE, change
-from tests.stores.servers import postgres, quick_folder
+from tests.stores.servers import postgres, quick_folder, redis_server
 
 ROOT = Path(__file__).parents[2]
 
@@ -93,6 +93,9 @@ def address(product, folder):
     if product == "pgvector":
         with postgres() as base:
             yield f"{base}#notes"
+    elif product == "redis":
+        with redis_server() as base:
+            yield f"{base}#notes"
     elif product == "qdrant":
         with quick_folder() as quick:
             yield f"qdrant:{quick}/store#notes"
@@ -100,7 +103,9 @@ def address(product, folder):
         yield f"{product}:{folder}/store#notes"
 
 
-@pytest.mark.parametrize("product", ["chroma", "lancedb", "faiss", "qdrant", "pgvector"])
+@pytest.mark.parametrize(
+    "product", ["chroma", "lancedb", "faiss", "qdrant", "pgvector", "sqlite", "milvus", "redis"]
+)
 def test_killed_in_the_middle_of_an_add_to_a_product(product, tmp_path):
     with address(product, tmp_path) as url:
         begin(url, tmp_path)

@@ -137,7 +137,7 @@ def test_without_an_encoder_the_guess_is_not_called_removed(folder, monkeypatch,
 
 def test_a_collection_that_is_not_there_is_not_made(folder, monkeypatch, capsys):
     monkeypatch.chdir(folder)
-    for kind in ("memory", "faiss", "chroma", "qdrant", "lancedb"):
+    for kind in ("memory", "faiss", "chroma", "qdrant", "lancedb", "milvus", "sqlite"):
         with pytest.raises(SystemExit) as stopped:
             run(["audit", "--store", f"{kind}:nowhere", *TERMS])
         assert stopped.value.code == 2 and len(capsys.readouterr().err.strip().splitlines()) == 1

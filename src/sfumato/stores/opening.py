@@ -9,7 +9,7 @@ from typing import Any
 from sfumato.errors import ParameterError
 from sfumato.files import require_place
 from sfumato.registry import Entry, Registry
-from sfumato.stores.address import GROUP, Address, parse_address
+from sfumato.stores.address import FILES, GROUP, Address, parse_address
 from sfumato.stores.base import Store, StoreError
 from sfumato.stores.rows import Metric, checked_metric
 
@@ -40,6 +40,31 @@ STORES: Registry[Store] = Registry(
         Entry(
             "lancedb", f"{_HERE}.lancedb:LanceDB", "a table of LanceDB in a folder", ("lancedb",), "lancedb"
         ),
+        Entry(
+            "milvus",
+            f"{_HERE}.milvus:Milvus",
+            "Milvus, in a folder (Milvus Lite) or a server",
+            ("pymilvus", "milvus_lite"),
+            "milvus",
+        ),
+        Entry(
+            "sqlite",
+            f"{_HERE}.sqlite:Sqlite",
+            "a table in an SQLite file with sqlite-vec, exact",
+            ("apsw", "sqlite_vec"),
+            "sqlite",
+        ),
+        Entry("redis", f"{_HERE}.redis:Redis", "a vector set in Redis 8, exact or HNSW", ("redis",), "redis"),
+        Entry(
+            "elasticsearch",
+            f"{_HERE}.elasticsearch:Elasticsearch",
+            "an index of Elasticsearch, exact or HNSW; recorded contract, not tried with a server",
+        ),
+        Entry(
+            "opensearch",
+            f"{_HERE}.opensearch:OpenSearch",
+            "an index of OpenSearch, exact or HNSW; recorded contract, not tried with a server",
+        ),
     ],
     group=GROUP,
 )
@@ -54,9 +79,10 @@ def open_store(url: str, *, metric: Metric | None = None, create: bool = True) -
         create: Whether it may be absent; otherwise an address without a collection is refused.
     """
     address = parse_address(url)
-    if not create and address.place and not address.is_server and not Path(address.place).is_dir():
+    if not create and address.place and not address.is_server and not _is_there(address):
         # A client would make the folder first and find it empty then.
-        raise StoreError(f"There is no collection at {address.label}: no such folder. Check the name.")
+        what = "file" if address.store in FILES else "folder"
+        raise StoreError(f"There is no collection at {address.label}: no such {what}. Check the name.")
     kind: Any = STORES.get(address.store)
     asked = address.options.get("metric")
     if asked is not None and metric is not None and asked != metric:
@@ -72,6 +98,11 @@ def open_store(url: str, *, metric: Metric | None = None, create: bool = True) -
         require_place(address.place)
     made: Store = kind(*arguments, **options)
     return made
+
+
+def _is_there(address: Address) -> bool:
+    place = Path(address.place)
+    return place.is_file() if address.store in FILES else place.is_dir()
 
 
 def _in_memory(address: Address, options: dict[str, Any]) -> tuple[Any, ...]:
@@ -108,4 +139,9 @@ _ARGUMENTS = {
     "qdrant": _by_name,
     "pgvector": _in_postgres,
     "lancedb": _in_a_table,
+    "milvus": _by_name,
+    "sqlite": _in_a_table,
+    "redis": _in_a_table,
+    "elasticsearch": _in_a_table,
+    "opensearch": _in_a_table,
 }

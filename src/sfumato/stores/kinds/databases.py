@@ -27,6 +27,17 @@ def refuse_traps(folder: PathLike) -> None:
                 raise refused(folder, "a journal in it names a file outside, which SQLite would delete")
 
 
+def refuse_traps_beside(file: Path) -> None:
+    """Refuse a database, or a file that SQLite keeps beside it, in the same way; it may be absent."""
+    for end in ("", _JOURNAL, "-wal", "-shm"):
+        found = file.with_name(file.name + end)
+        if found.is_symlink() or (found.exists() and not found.is_file()):
+            raise refused(file, "it, or a file beside it, is a link or not a plain file")
+    journal = file.with_name(file.name + _JOURNAL)
+    if journal.exists() and _ends_with(journal, _SHARED_JOURNAL):
+        raise refused(file, "a journal beside it names a file, which SQLite would delete")
+
+
 def refused(folder: PathLike, reason: str) -> ArtifactError:
     """The refusal of a folder that a stranger may have made."""
     return ArtifactError(

@@ -60,7 +60,7 @@ class Faiss(LocalStore):
             raise ParameterError(f"{self.label} has a {kind} index, not {index}. Leave it out.")
         self.kind = str(kind)
         own = checked_metric(str(saved.config.get("metric")))
-        if not _is_plain(data.tobytes(), self.kind):
+        if not is_plain(data.tobytes(), self.kind):
             raise ArtifactError(f"`{self.path}` is refused: its index is of another kind. Save it again.")
         loaded = None
         try:
@@ -171,7 +171,7 @@ _SIZES = (8, 4, 4, 8, 4)
 _GRAPH_ENDS = 20
 
 
-def _is_plain(data: bytes, kind: str) -> bool:
+def is_plain(data: bytes, kind: str) -> bool:
     """Whether these are the bytes of a flat index, or of a graph over one, to the last byte.
 
     FAISS reads other kinds as well, some of which open files that they name.
