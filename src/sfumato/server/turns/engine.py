@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import InputError
 from sfumato.preparing import Prepared
+from sfumato.release import shortened
 from sfumato.server.http.logs import tell
 from sfumato.server.http.problems import GONE, Problem, problem_of
 from sfumato.server.http.requests import EmbeddingRequest, read_request
@@ -124,13 +125,6 @@ def _prepared(tenant: Tenant, texts: list[str], first: int, work: Work) -> Prepa
 def _called(call: Callable[[Work], T], work: Work) -> T:
     work.check()
     return call(work)
-
-
-def shortened(vectors: NDArray[np.float32], dimensions: int) -> NDArray[np.float32]:
-    """The first numbers of released vectors, at unit length: computed from the release alone."""
-    kept = vectors[:, :dimensions].astype(np.float64)
-    kept /= np.maximum(np.linalg.norm(kept, axis=1, keepdims=True), 1e-12)
-    return np.asarray(kept, np.float32)
 
 
 def _result(work: asyncio.Future[T]) -> T:
