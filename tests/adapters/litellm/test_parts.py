@@ -46,12 +46,12 @@ def given(tmp_path):
 
 
 def asked(given, texts, **fields):
-    return read_asked(fields, texts, GuardrailSettings.read(given), frozenset())
+    return read_asked(fields, texts, GuardrailSettings.read(given))
 
 
 def answered(pending):
     """An upstream's rows for what it is sent."""
-    rows = Fake(DIM).embed(pending.sent)
+    rows = Fake(dim=DIM).embed(pending.sent)
     return [{"index": index, "embedding": row.tolist()} for index, row in enumerate(rows)]
 
 
@@ -61,7 +61,7 @@ def test_copies_are_sent_once_each_and_their_mean_is_released(given):
     assert pending.sent == ["Ann has asthma.", "Ann has gout.", "Ann has psoriasis.", "Bob came late."]
     pending.settle(answered(pending))
     rows = np.array(pending.answer(), np.float32)
-    clean = Fake(DIM).embed(pending.sent).astype(np.float64)
+    clean = Fake(dim=DIM).embed(pending.sent).astype(np.float64)
     mean = clean[:3].sum(axis=0) / np.linalg.norm(clean[:3].sum(axis=0))
     own = load_protector(given["protector"], secret=Secret.from_file(given["secret"].removeprefix("file:")))
     entering = np.array([mean, clean[3], mean], np.float32)
@@ -107,7 +107,7 @@ def test_an_answer_that_is_none_is_refused_and_charges_nothing(given, rows):
 def test_base64_both_ways_and_shortened(given):
     guard = ReleasingGuard(GuardrailSettings.read(given))
     pending = guard.neutral(asked(given, "a", encoding_format="base64", dimensions=4))
-    row = Fake(DIM).embed(["a"])[0]
+    row = Fake(dim=DIM).embed(["a"])[0]
     pending.settle([{"index": 0, "embedding": base64.b64encode(row.tobytes()).decode()}])
     found = np.frombuffer(base64.b64decode(pending.answer()[0]), "<f4")
     assert found.shape == (4,) and np.isclose(np.linalg.norm(found), 1.0, atol=1e-6)
@@ -132,8 +132,10 @@ def test_settings_that_would_leave_something_out_are_refused(given, change):
 def test_texts_leave_every_record_of_a_request():
     logged = SimpleNamespace(messages=["gout"], model_call_details={"messages": ["gout"]}, noted=[])
     logged.post_call = lambda original_response, **more: logged.noted.append((original_response, more))
-    data = {"input": ["gout"], "litellm_logging_obj": logged, "proxy_server_request": {"body": {"input": ["gout"]}}}
-    assert taken_out(data) == ["gout"]
+    sent = {"input": ["gout"], "title": "gout", "model": "notes"}
+    data = {**sent, "litellm_logging_obj": logged, "proxy_server_request": {"body": dict(sent)}}
+    known = frozenset({"litellm_logging_obj", "proxy_server_request"})
+    assert taken_out(data, known) == (["gout"], True)
     assert "gout" not in repr({**data, "litellm_logging_obj": vars(logged)})
     show_in_logs(logged, ["something"])
     assert logged.messages == logged.model_call_details["messages"] == ["something"]

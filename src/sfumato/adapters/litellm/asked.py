@@ -35,14 +35,26 @@ class AskedEmbeddings:
     role: Role = "document"
 
 
-def taken_out(data: MutableMapping[str, Any]) -> Any:
-    """Take the texts out of a request, and out of the copies of it that the proxy keeps for its logs."""
+def taken_out(data: MutableMapping[str, Any], internal: frozenset[str]) -> tuple[Any, bool]:
+    """Take the texts out of a request, and out of the copies of it that the proxy keeps for its logs.
+
+    Args:
+        data: the request.
+        internal: the names under which the proxy itself adds to it.
+
+    Returns:
+        What was to be embedded, and whether there were fields that are not known, which are taken out too.
+    """
+    strange = set(data) - FIELDS - internal - REROUTING
     given = data.pop("input", None)
     snapshot = data.get("proxy_server_request")
-    if isinstance(snapshot, Mapping) and isinstance(snapshot.get("body"), MutableMapping):
-        snapshot["body"].pop("input", None)
+    copied = snapshot.get("body") if isinstance(snapshot, Mapping) else None
+    for record in (data, copied):
+        if isinstance(record, MutableMapping):
+            for name in ("input", *strange):
+                record.pop(name, None)
     show_in_logs(data.get("litellm_logging_obj"), [])
-    return given
+    return given, bool(strange)
 
 
 def show_in_logs(logged: Any, texts: list[str]) -> None:
@@ -67,18 +79,11 @@ def keep_out_of_logs(logged: Any) -> None:
     logged.post_call = note
 
 
-def read_asked(
-    data: Mapping[str, Any], given: Any, settings: GuardrailSettings, internal: frozenset[str]
-) -> AskedEmbeddings:
-    """Check a request; `internal` are the names under which the proxy itself adds to it."""
-    for name in data:
-        if name in REROUTING and data[name] not in (None, False):
+def read_asked(data: Mapping[str, Any], given: Any, settings: GuardrailSettings) -> AskedEmbeddings:
+    """Check a request from which `given` was taken out."""
+    for name in REROUTING:
+        if data.get(name) not in (None, False):
             raise InputError(f"`{name}` cannot be used with protected embeddings. Leave it out.")
-        if name not in FIELDS and name not in internal and name not in REROUTING:
-            raise InputError(
-                f"Protected embeddings take {', '.join(sorted(FIELDS))}. Found another field, which the "
-                "upstream would see as it is."
-            )
     return AskedEmbeddings(
         _texts(given, settings),
         _choice(data, "encoding_format", ENCODINGS, "float"),

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from sfumato.adapters.litellm.asked import keep_out_of_logs, read_asked, show_in_logs, taken_out
+from sfumato.adapters.litellm.asked import FIELDS, keep_out_of_logs, read_asked, show_in_logs, taken_out
 from sfumato.adapters.litellm.releasing import PendingRelease, ReleasingGuard
 from sfumato.adapters.litellm.settings import GuardrailSettings
 from sfumato.adapters.packages import needs
@@ -72,14 +72,19 @@ class EmbeddingGuardrail(CustomGuardrail):
         """Put neutral texts in the place of a request's texts, or refuse it."""
         if call_type not in _EMBEDS or not self._is_mine(data):
             return None
-        given = taken_out(data)
+        given, strange = taken_out(data, _ADDED)
         try:
             record = data.get("litellm_logging_obj")
             if data.get("model") not in self._settings.models:
                 raise InputError("`model` must be one that a Sfumato guardrail names. Found another.")
             if record is None:
                 raise InputError("Protected embeddings are for requests to /embeddings. Found another way.")
-            asked = read_asked(data, given, self._settings, _ADDED)
+            if strange:
+                raise InputError(
+                    f"Protected embeddings take {', '.join(sorted(FIELDS))}. Found another field, which the "
+                    "upstream would see as it is."
+                )
+            asked = read_asked(data, given, self._settings)
             pending = await asyncio.to_thread(self._guard.neutral, asked)
         except Exception as error:
             raise _refusal(error) from None

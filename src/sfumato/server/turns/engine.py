@@ -21,6 +21,7 @@ from sfumato.server.http.problems import GONE, Problem, problem_of
 from sfumato.server.http.requests import EmbeddingRequest, read_request
 from sfumato.server.settings import GatewaySettings
 from sfumato.server.tenancy.tenants import Tenant
+from sfumato.server.telemetry.traces import NO_TRACE, Trace
 from sfumato.server.turns.queue import Turns
 from sfumato.server.turns.shares import Shares
 from sfumato.server.turns.work import Work
@@ -51,9 +52,11 @@ class Engine:
         self.turns = Turns(settings.threads, settings.max_waiting, spare)
         self.busy = 0
 
-    async def run(self, tenant: str, call: Callable[[Work], T], receive: Receive) -> T:
+    async def run(
+        self, tenant: str, call: Callable[[Work], T], receive: Receive, trace: Trace = NO_TRACE
+    ) -> T:
         """Run `call` in a thread when it is this tenant's turn; its work ends when nobody waits any more."""
-        work = Work(tenant, self._shares, deadline=time.monotonic() + self._timeout)
+        work = Work(tenant, self._shares, deadline=time.monotonic() + self._timeout, trace=trace)
         main = asyncio.ensure_future(self._in_turn(call, work))
         gone = asyncio.ensure_future(_hung_up(receive))
         try:
@@ -99,7 +102,7 @@ def release(tenant: Tenant, body: bytes | bytearray, settings: GatewaySettings, 
         request = read_request(body, settings, tenant.tokens, tenant.dim)
     parts, tokens = [], 0
     for first, texts in work.slices(request.texts):
-        with work.step():
+        with work.trace.step("prepare", texts=len(texts)), work.step():
             parts.append(_prepared(tenant, texts, first, work))
         with work.step():
             tokens += _count(tenant, texts)
