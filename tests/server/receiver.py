@@ -31,7 +31,8 @@ class Received:
         return [kind.FromString(body) for where, body in list(self.bodies) if where == path]
 
     def resources(self) -> list[dict]:
-        found = [each.resource for one in self._parsed("/v1/traces", ExportTraceServiceRequest) for each in one.resource_spans]
+        sent = self._parsed("/v1/traces", ExportTraceServiceRequest)
+        found = [each.resource for one in sent for each in one.resource_spans]
         return [{item.key: _value(item) for item in each.attributes} for each in found]
 
     def spans(self) -> list[dict]:
@@ -51,11 +52,13 @@ class Received:
         """The last value of each figure by its labels; of a histogram count and sum."""
         found: dict[str, dict] = {}
         for one in self._parsed("/v1/metrics", ExportMetricsServiceRequest):
-            for metric in (m for each in one.resource_metrics for scope in each.scope_metrics for m in scope.metrics):
+            scopes = [scope for each in one.resource_metrics for scope in each.scope_metrics]
+            for metric in (metric for scope in scopes for metric in scope.metrics):
                 data = getattr(metric, metric.WhichOneof("data"))
                 for point in data.data_points:
                     labels = tuple(sorted((item.key, _value(item)) for item in point.attributes))
-                    value = (point.count, point.sum) if hasattr(point, "bucket_counts") else point.as_double or point.as_int
+                    spread = hasattr(point, "bucket_counts")
+                    value = (point.count, point.sum) if spread else point.as_double or point.as_int
                     found.setdefault(metric.name, {})[labels] = value
         return found
 

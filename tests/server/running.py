@@ -98,8 +98,8 @@ def is_up(port: int, path: str = "/health") -> bool:
     return False
 
 
-def wait_until_up(process: subprocess.Popen, port: int, folder: Path, up=is_up) -> None:
-    for _ in range(1200):
+def wait_until_up(process: subprocess.Popen, port: int, folder: Path, up=is_up, tries: int = 600) -> None:
+    for _ in range(tries):
         if up(port):
             return
         if process.poll() is not None:

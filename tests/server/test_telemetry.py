@@ -14,10 +14,10 @@ from sfumato.errors import InputError
 from sfumato.mechanisms import Laplace
 from sfumato.protector import Protector
 from sfumato.saving import save_protector
-from sfumato.server.tenancy.keys import new_key
 from sfumato.server.telemetry.exporting import check_telemetry
 from sfumato.server.telemetry.figures import FIGURES
 from sfumato.server.telemetry.traces import NO_TRACE, TRACEPARENT, parent_of
+from sfumato.server.tenancy.keys import new_key
 from tests.server.receiver import receiving
 from tests.server.running import COMMAND, DIM, gateway, save_fake
 
@@ -81,7 +81,8 @@ def test_a_request_is_a_span_with_its_parts_under_it(told):
     for name in ("prepare", "ledger", "release"):
         assert by_name[name]["texts"] == 3
     for inner, outer in (("embed", "prepare"), ("ledger", "release")):
-        assert by_name[outer]["begun"] <= by_name[inner]["begun"] <= by_name[inner]["ended"] <= by_name[outer]["ended"]
+        whole, part = by_name[outer], by_name[inner]
+        assert whole["begun"] <= part["begun"] <= part["ended"] <= whole["ended"]
     assert all(first["begun"] <= span["begun"] <= span["ended"] <= first["ended"] for span in parts)
 
 
@@ -97,7 +98,9 @@ def test_what_is_refused_has_a_span_too_and_strangers_name_no_trace(told):
 def test_figures_are_those_that_prometheus_shows(told):
     figures = told.received.figures()
     assert set(figures) == {figure.name for figure in FIGURES}
-    shown = dict(re.findall(r'^(sfumato_requests_total\{[^}]*\}|sfumato_texts_released_total\{[^}]*\}) (\S+)', told.prometheus, re.M))
+    shown = dict(
+        re.findall(r"^(sfumato_(?:requests|texts_released)_total\{[^}]*\}) (\S+)", told.prometheus, re.M)
+    )
     assert len(shown) >= 5
     for name, value in shown.items():
         figure, labels = name.partition("_total{")[::2]
@@ -122,7 +125,8 @@ def test_nothing_that_was_sent_is_anywhere_in_what_is_told(told):
 def test_it_is_off_unless_it_is_switched_on_with_an_address(tmp_path):
     protector = save_fake(tmp_path / "protector")
     with receiving() as received:
-        with gateway(tmp_path / "run", protector, OTEL_EXPORTER_OTLP_ENDPOINT=received.url, **SOON) as running:
+        there = {"OTEL_EXPORTER_OTLP_ENDPOINT": received.url, **SOON}
+        with gateway(tmp_path / "run", protector, **there) as running:
             running.embed("a")
         assert not received.bodies
     done = subprocess.run(
@@ -145,8 +149,8 @@ def test_a_receiver_that_is_away_costs_no_request(tmp_path):
 
 @pytest.mark.parametrize(
     "header",
-    ["", MINE.upper(), MINE + "-00", "01" + MINE[2:], MINE.replace("0123456789abcdef", "0" * 16), "x" * 100_000,
-     MINE[:-1], f" {MINE}"],
+    ["", MINE.upper(), MINE + "-00", "01" + MINE[2:], MINE.replace("0123456789abcdef", "0" * 16), MINE[:-1],
+     "x" * 100_000, f" {MINE}"],
 )  # fmt: skip
 def test_only_a_plain_traceparent_is_taken(header):
     assert TRACEPARENT.fullmatch(header) is None and parent_of({"traceparent": header}) is None

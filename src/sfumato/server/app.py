@@ -16,10 +16,10 @@ from sfumato.server.collections.serving import ServedCollections
 from sfumato.server.http.guard import Guard
 from sfumato.server.http.logs import start_logging, tell
 from sfumato.server.settings import GatewaySettings
+from sfumato.server.telemetry.figures import BUSY, WAITING, Metrics
 from sfumato.server.tenancy.encoders import Encoders
 from sfumato.server.tenancy.keys import KeyRing
 from sfumato.server.tenancy.tenants import Tenants
-from sfumato.server.telemetry.figures import BUSY, WAITING, Metrics
 from sfumato.server.turns.engine import Engine
 from sfumato.server.turns.shares import Shares
 from sfumato.version import __version__

@@ -24,9 +24,10 @@ SECRET = os.urandom(32).hex()
 TERMS = ("psoriasis", "asthma", "gout")
 CEILING = 2000.0
 DIM = 384
+DROPPED = ("OPENAI_API_KEY", "PYTHONDONTWRITEBYTECODE")
 
 # Writes down everything that LiteLLM hands to those who log.
-SPY = '''
+SPY = """
 from litellm.integrations.custom_logger import CustomLogger
 
 class Spy(CustomLogger):
@@ -46,11 +47,11 @@ class Spy(CustomLogger):
     async def async_log_failure_event(self, kwargs, response_obj, start_time, end_time):
         self.note("failure", kwargs, response_obj)
 
-    async def async_post_call_failure_hook(self, request_data, original_exception, user_api_key_dict, traceback_str=None):
-        self.note("refused", request_data, original_exception, traceback_str)
+    async def async_post_call_failure_hook(self, request_data, original_exception, *rest, **more):
+        self.note("refused", request_data, original_exception, more.get("traceback_str"))
 
 spy = Spy()
-'''
+"""
 
 
 def require_proxy() -> None:
@@ -74,7 +75,7 @@ def save_placeholders(folder: Path) -> Protector:
 
 def environment(**more: str) -> dict[str, str]:
     """Nothing of LiteLLM's leaves the machine."""
-    kept = {name: value for name, value in os.environ.items() if name not in ("OPENAI_API_KEY",)}
+    kept = {name: value for name, value in os.environ.items() if name not in DROPPED}
     quiet = {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_TELEMETRY": "False", "no_proxy": "*"}
     secrets = {"LITELLM_MASTER_KEY": MASTER_KEY, "SFUMATO_SECRET": SECRET, "UPSTREAM_KEY": "unused"}
     path = os.pathsep.join([str(ROOT / "src"), *filter(None, [os.environ.get("PYTHONPATH")])])
@@ -111,7 +112,7 @@ def proxy(folder: Path, upstream: str):
             command, cwd=folder, stdout=log, stderr=log, env=environment(UPSTREAM_URL=upstream)
         )
     try:
-        wait_until_up(process, port, folder, lambda port: is_up(port, "/health/liveliness"))
+        wait_until_up(process, port, folder, lambda port: is_up(port, "/health/liveliness"), tries=2400)
         yield f"http://127.0.0.1:{port}"
     finally:
         stop(process)

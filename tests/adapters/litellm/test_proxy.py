@@ -96,8 +96,9 @@ def test_queries_have_fresh_noise_and_shortened_vectors_are_of_the_release(there
     short = released(there, TEXTS[1], dimensions=10)
     kept = whole[:, :10].astype(np.float64)
     assert np.allclose(short, kept / np.linalg.norm(kept), atol=1e-6) and short.shape == (1, 10)
-    asked = {"extra_body": {"input_type": "query"}}
-    assert released(there, "late parcel", **asked).tobytes() != released(there, "late parcel", **asked).tobytes()
+    query = {"input_type": "query"}
+    first, second = (released(there, "late parcel", extra_body=query) for _ in range(2))
+    assert first.tobytes() != second.tobytes()
     assert all(set(body) <= {"input", "model", "encoding_format"} for body in there.upstream.asked)
 
 
@@ -157,12 +158,14 @@ def test_an_encoder_of_ours_may_ask_the_proxy(there, monkeypatch):
 def test_nobody_switches_it_off(there):
     whole = expected(there, NEUTRAL[1:2])
     off = {"disable_global_guardrails": True, "opted_out_global_guardrails": ["sfumato"], "guardrails": []}
-    for more in ({"guardrails": []}, {"metadata": off}, {"litellm_metadata": off}, {"cache": {"no-cache": False}}):
+    cached = {"cache": {"no-cache": False}}
+    for more in ({"guardrails": []}, {"metadata": off}, {"litellm_metadata": off}, cached):
         status, body = post(there, {"model": MODEL, "input": TEXTS[1], **more})
         row = json.loads(body)["data"][0]["embedding"]
         assert status == 200 and np.array([row], np.float32).tobytes() == whole.tobytes()
     for path in ("/embeddings", f"/engines/{MODEL}/embeddings", f"/openai/deployments/{MODEL}/embeddings"):
-        status, body = post(there, {"input": TEXTS[1]} if MODEL in path else {"input": TEXTS[1], "model": MODEL}, path)
+        named = {} if MODEL in path else {"model": MODEL}
+        status, body = post(there, {"input": TEXTS[1], **named}, path)
         row = json.loads(body)["data"][0]["embedding"]
         assert status == 200 and np.array([row], np.float32).tobytes() == whole.tobytes()
     assert len(there.upstream.asked) == 7  # no answer came out of the proxy's cache

@@ -1,7 +1,7 @@
-"""Reading a request for embeddings as the proxy hands it over: every rule is here, and no content in a message.
+"""Reading a request for embeddings as the proxy hands it over: every rule is here, no content in a message.
 
-The fields of OpenAI's protocol are read; a field beside them, which the proxy would hand on to the upstream as it
-is, is refused. Nothing of the request stays where the proxy logs it until it has been made neutral.
+The fields of OpenAI's protocol are read; a field beside them, which the proxy would hand on to the upstream
+as it is, is refused. Nothing of it stays where the proxy logs it until it has been made neutral.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def _texts(given: Any, settings: GuardrailSettings) -> list[str]:
     if len(rows) > settings.max_inputs:
         raise InputError(f"`input` must hold at most {settings.max_inputs} texts. Found {len(rows)}.")
     if any(isinstance(each, int | list) for each in rows):
-        raise InputError("`input` must be text: tokens cannot be searched for what is to be hidden. Send texts.")
+        raise InputError("`input` must be text: in tokens nothing can be looked for. Send texts.")
     texts = checked_texts(rows)
     long = next((row for row, text in enumerate(texts) if len(text) > settings.max_characters), None)
     if long is not None:

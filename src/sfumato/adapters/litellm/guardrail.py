@@ -5,8 +5,8 @@
    logged: vectors become released vectors.
 3. `async_post_call_success_hook`, before the answer leaves: it is written from the release, or refused.
 
-What goes wrong blocks the request. A guardrail that cannot be made stops the proxy: LiteLLM starts without one
-whose settings raise a ValueError.
+What goes wrong blocks the request. A guardrail that cannot be made stops the proxy: LiteLLM starts without
+one whose settings raise a ValueError.
 """
 
 from __future__ import annotations
@@ -52,14 +52,14 @@ class EmbeddingGuardrail(CustomGuardrail):
             self._settings = GuardrailSettings.read(sfumato)
             self._guard = ReleasingGuard(self._settings)
         except Exception as error:  # never a ValueError: LiteLLM would go on without this guardrail
-            raise GuardrailSetupError(f"The guardrail {self.guardrail_name} cannot be made. {error}") from None
+            raise GuardrailSetupError(f"{self.guardrail_name} cannot be made. {error}") from None
         modes = self.event_hook if isinstance(self.event_hook, list) else [self.event_hook]
         if {str(getattr(mode, "value", mode)) for mode in modes} != {mode.value for mode in _MODES}:
             raise GuardrailSetupError("`mode` must be [pre_call, post_call]. Found something else.")
         if not self.default_on or self.run_in_parallel or self.scan_raw_request:
             raise GuardrailSetupError(
-                "`default_on` must be true, `run_in_parallel` and `scan_raw_request` false: whatever a request "
-                "or a key says, vectors are released or nothing is. Found otherwise."
+                "`default_on` must be true, `run_in_parallel` and `scan_raw_request` false: nobody who asks "
+                "has a choice. Found otherwise."
             )
 
     def should_run_guardrail(self, data: Any, event_type: Any) -> bool:

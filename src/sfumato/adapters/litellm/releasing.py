@@ -90,7 +90,7 @@ class ReleasingGuard:
         sent = list(dict.fromkeys(text or " " for text in copies.texts))
         if len(sent) > self._most:
             raise InputError(
-                f"`input` must come down to at most {self._most} neutral texts. Found {len(sent)}. Send fewer."
+                f"`input` must come down to at most {self._most} neutral texts. Found {len(sent)}."
             )
         return PendingRelease(self, asked, copies, sent)
 

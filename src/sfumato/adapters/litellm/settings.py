@@ -45,7 +45,9 @@ class GuardrailSettings:
             raise ParameterError(f"`sfumato` may hold {', '.join(sorted(known))}. Found other names.")
         for name in ("protector", "secret", "ledger"):
             if not isinstance(given.get(name), str) or not given[name]:
-                raise ParameterError(f"`{name}` must say where it is: nothing is released without. Found none.")
+                raise ParameterError(
+                    f"`{name}` must say where it is: there is no release without. Found none."
+                )
         reference = ProtectorReference(
             given["protector"],
             secret=given["secret"],
@@ -54,7 +56,7 @@ class GuardrailSettings:
         )
         models, unprotected = (_names(given, name) for name in ("models", "unprotected"))
         if not models or models & unprotected:
-            raise ParameterError("`models` must name a model, and none that is `unprotected`. Found otherwise.")
+            raise ParameterError("`models` must name a model, none of them `unprotected`. Found otherwise.")
         return cls(
             reference=reference,
             models=models,

@@ -21,10 +21,10 @@ from sfumato.server.http.budget import TENANTS_AT_ONCE, Budget
 from sfumato.server.http.logs import tell
 from sfumato.server.http.problems import GONE, Problem, problem_of
 from sfumato.server.settings import GatewaySettings, is_loopback
-from sfumato.server.tenancy.keys import KeyRing
-from sfumato.server.tenancy.tenants import LOCAL
 from sfumato.server.telemetry.figures import Metrics
 from sfumato.server.telemetry.traces import NO_TRACE, Trace
+from sfumato.server.tenancy.keys import KeyRing
+from sfumato.server.tenancy.tenants import LOCAL
 
 if TYPE_CHECKING:
     from sfumato.server.telemetry.exporting import Telemetry

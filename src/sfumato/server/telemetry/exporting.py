@@ -1,6 +1,6 @@
 """Sending figures and traces by OpenTelemetry's own protocol, to the address that the operator named.
 
-The standard variables are read by OpenTelemetry itself: OTEL_EXPORTER_OTLP_ENDPOINT and its headers, samplers,
+OpenTelemetry itself reads the standard variables: OTEL_EXPORTER_OTLP_ENDPOINT and its headers, samplers,
 limits and intervals. Only HTTP with protobuf is spoken.
 """
 

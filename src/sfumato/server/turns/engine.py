@@ -20,8 +20,8 @@ from sfumato.server.http.logs import tell
 from sfumato.server.http.problems import GONE, Problem, problem_of
 from sfumato.server.http.requests import EmbeddingRequest, read_request
 from sfumato.server.settings import GatewaySettings
-from sfumato.server.tenancy.tenants import Tenant
 from sfumato.server.telemetry.traces import NO_TRACE, Trace
+from sfumato.server.tenancy.tenants import Tenant
 from sfumato.server.turns.queue import Turns
 from sfumato.server.turns.shares import Shares
 from sfumato.server.turns.work import Work
