@@ -112,7 +112,7 @@ def proxy(folder: Path, upstream: str):
             command, cwd=folder, stdout=log, stderr=log, env=environment(UPSTREAM_URL=upstream)
         )
     try:
-        wait_until_up(process, port, folder, lambda port: is_up(port, "/health/liveliness"), tries=2400)
+        wait_until_up(process, port, folder, lambda port: is_up(port, "/health/liveliness"), tries=6000)
         yield f"http://127.0.0.1:{port}"
     finally:
         stop(process)

@@ -152,7 +152,7 @@ usual = yaml.safe_load(open(sys.argv[1]))["guardrails"]
 changes = [
     ("sfumato", None),
     ("sfumato", {"protector": "nowhere", "secret": "env:S", "ledger": "x", "models": ["m"]}),
-    ("default_on", False), ("mode", "pre_call"), ("mode", ["pre_call"]), ("run_in_parallel", True),
+    ("default_on", False), ("mode", "pre_call"), ("mode", ["pre_call", "during_call"]), ("run_in_parallel", True),
     ("scan_raw_request", True), ("fine", "fine"),
 ]
 for name, value in changes:
@@ -167,12 +167,13 @@ for name, value in changes:
 """
 
 
+@pytest.mark.timeout(900)
 def test_a_guardrail_that_cannot_be_made_stops_the_proxy(tmp_path):
     running.require_proxy()
     running.save_placeholders(tmp_path / "diseases")
     done = subprocess.run(
         [str(running.PLACE / "python"), "-c", STARTS, str(running.EXAMPLE)],
-        cwd=tmp_path, env=running.environment(), capture_output=True, text=True, timeout=250,
+        cwd=tmp_path, env=running.environment(), capture_output=True, text=True, timeout=850,
     )  # fmt: skip
     lines = [line for line in done.stdout.splitlines() if line.startswith("guardrail ")]
     assert [line.split()[2] for line in lines] == ["stops"] * 7 + ["starts"], done.stdout + done.stderr

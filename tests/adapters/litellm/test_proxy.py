@@ -19,6 +19,7 @@ from sfumato.saving import load_protector
 from tests.adapters.litellm import running
 from tests.adapters.litellm.upstream import Upstream, serving
 
+pytestmark = pytest.mark.timeout(900)  # the proxy imports for seconds, on a busy machine for minutes
 MODEL = "notes-encoder"
 NAME = "Zanzibar-Ottoline"
 TEXTS = [f"{NAME} has psoriasis.", "The parcel came late.", f"{NAME} has asthma.", "naïve café", ""]

@@ -47,12 +47,12 @@ class EmbeddingGuardrail(CustomGuardrail):
     """Neutral texts to the upstream, released vectors to the client."""
 
     def __init__(self, sfumato: Any = None, **given: Any) -> None:
-        super().__init__(supported_event_hooks=list(_MODES), **given)
         try:
+            super().__init__(supported_event_hooks=list(_MODES), **given)
             self._settings = GuardrailSettings.read(sfumato)
             self._guard = ReleasingGuard(self._settings)
         except Exception as error:  # never a ValueError: LiteLLM would go on without this guardrail
-            raise GuardrailSetupError(f"{self.guardrail_name} cannot be made. {error}") from None
+            raise GuardrailSetupError(f"The guardrail cannot be made. {error}") from None
         modes = self.event_hook if isinstance(self.event_hook, list) else [self.event_hook]
         if {str(getattr(mode, "value", mode)) for mode in modes} != {mode.value for mode in _MODES}:
             raise GuardrailSetupError("`mode` must be [pre_call, post_call]. Found something else.")

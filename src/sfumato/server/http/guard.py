@@ -200,7 +200,7 @@ class Guard:
         # Methods and paths are named only where they are ours: a client may write anything there.
         method = scope["method"] if scope["method"] in {"GET", "HEAD", "POST", "DELETE"} else "other"
         self._metrics.answered(visit.route, visit.status, seconds)
-        figures = {
+        figures: dict[str, Any] = {
             "method": method,
             "route": visit.route,
             "status": visit.status,

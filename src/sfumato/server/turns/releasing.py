@@ -60,8 +60,8 @@ class Releaser:
     """Whoever finds it free releases for all who wait."""
 
     def __init__(self, protector: Protector) -> None:
-        self._ledger: Any = None if protector.ledger is None else TimedLedger(protector.ledger)
-        self._protector = replace(protector, ledger=self._ledger)
+        ledger: Any = None if protector.ledger is None else TimedLedger(protector.ledger)
+        self._ledger, self._protector = ledger, replace(protector, ledger=ledger)
         self._free = threading.Condition()
         self._waiting: list[_Pending] = []
         self._busy = False
