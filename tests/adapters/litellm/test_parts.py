@@ -152,8 +152,8 @@ usual = yaml.safe_load(open(sys.argv[1]))["guardrails"]
 changes = [
     ("sfumato", None),
     ("sfumato", {"protector": "nowhere", "secret": "env:S", "ledger": "x", "models": ["m"]}),
-    ("default_on", False), ("mode", "pre_call"), ("mode", ["pre_call", "during_call"]), ("run_in_parallel", True),
-    ("scan_raw_request", True), ("fine", "fine"),
+    ("default_on", False), ("mode", "pre_call"), ("mode", ["pre_call", "during_call"]),
+    ("run_in_parallel", True), ("scan_raw_request", True), ("fine", "fine"),
 ]
 for name, value in changes:
     own = [{"guardrail_name": "n", "litellm_params": {**usual[0]["litellm_params"], name: value}}]

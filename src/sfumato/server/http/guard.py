@@ -22,7 +22,7 @@ from sfumato.server.http.logs import tell
 from sfumato.server.http.problems import GONE, Problem, problem_of
 from sfumato.server.settings import GatewaySettings, is_loopback
 from sfumato.server.telemetry.figures import Metrics
-from sfumato.server.telemetry.traces import NO_TRACE, Trace
+from sfumato.server.telemetry.traces import NO_TRACE, RequestTrace
 from sfumato.server.tenancy.keys import KeyRing
 from sfumato.server.tenancy.tenants import LOCAL
 
@@ -68,7 +68,7 @@ class Visit:
     finished: bool = False
     begun: float = field(default_factory=time.perf_counter)
     begun_at: int = field(default_factory=time.time_ns)
-    trace: Trace = NO_TRACE
+    trace: RequestTrace = NO_TRACE
 
 
 class Guard:

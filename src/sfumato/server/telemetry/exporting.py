@@ -13,8 +13,8 @@ from importlib import import_module
 from typing import Any
 
 from sfumato.errors import InputError, MissingPackageError
-from sfumato.server.telemetry.figures import FIGURES, Figure
-from sfumato.server.telemetry.traces import Trace, parent_of
+from sfumato.server.telemetry.figures import FIGURES, CountedFigure
+from sfumato.server.telemetry.traces import RequestTrace, parent_of
 from sfumato.version import __version__
 
 _ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"
@@ -53,7 +53,7 @@ class Telemetry:
         meter = self._meters.get_meter("sfumato.gateway", __version__)
         self._made = {figure.name: self._instrument(meter, figure) for figure in FIGURES}
 
-    def _instrument(self, meter: Any, figure: Figure) -> Any:
+    def _instrument(self, meter: Any, figure: CountedFigure) -> Any:
         named = {"unit": figure.unit, "description": figure.meaning}
         if figure.kind == "counter":
             return meter.create_counter(figure.name, **named)
@@ -62,7 +62,7 @@ class Telemetry:
             return meter.create_histogram(figure.name, **named, explicit_bucket_boundaries_advisory=buckets)
         return meter.create_observable_gauge(figure.name, [lambda _: self._looked_up(figure)], **named)
 
-    def _looked_up(self, figure: Figure) -> list[Any]:
+    def _looked_up(self, figure: CountedFigure) -> list[Any]:
         from opentelemetry.metrics import Observation
 
         self._look()
@@ -72,7 +72,7 @@ class Telemetry:
         """Have `look` called before figures that are looked up are sent."""
         self._look = look
 
-    def add(self, figure: Figure, value: float, labels: dict[str, str]) -> None:
+    def add(self, figure: CountedFigure, value: float, labels: dict[str, str]) -> None:
         """Count or observe a value; a gauge is set to it."""
         if figure.kind == "counter":
             self._made[figure.name].add(value, labels)
@@ -81,10 +81,10 @@ class Telemetry:
         else:
             self._set[figure.name] = value
 
-    def trace(self, headers: Mapping[str, str], begun: int) -> Trace:
+    def trace(self, headers: Mapping[str, str], begun: int) -> RequestTrace:
         """The trace of a request, under the client's own span where its headers name one."""
         # Without a context of its own it would stand under whatever span this process is in.
-        return Trace(self._tracer, parent_of(headers) or _nothing(), begun)
+        return RequestTrace(self._tracer, parent_of(headers) or _nothing(), begun)
 
     def close(self) -> None:
         """Send what is left, and stop."""

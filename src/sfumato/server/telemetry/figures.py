@@ -21,7 +21,7 @@ _ROWS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048)
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class CountedFigure:
     """One figure: its name and meaning, and what it is told apart by."""
 
     name: str
@@ -32,19 +32,19 @@ class Figure:
     unit: str = "1"
 
 
-REQUESTS = Figure("sfumato_requests", "Requests answered.", "counter", ("route", "status"))
-SECONDS = Figure("sfumato_request_seconds", "Time to answer.", "histogram", ("route",), _SECONDS, "s")
-TEXTS = Figure("sfumato_texts_released", "Texts whose vectors were released.", "counter", ("role",))
-BATCH = Figure("sfumato_batch_texts", "Texts in a request.", "histogram", (), _ROWS)
-BUSY = Figure("sfumato_requests_running", "Requests worked on now.", "gauge")
-WAITING = Figure("sfumato_requests_waiting", "Requests waiting for their turn.", "gauge")
+REQUESTS = CountedFigure("sfumato_requests", "Requests answered.", "counter", ("route", "status"))
+SECONDS = CountedFigure("sfumato_request_seconds", "Time to answer.", "histogram", ("route",), _SECONDS, "s")
+TEXTS = CountedFigure("sfumato_texts_released", "Texts whose vectors were released.", "counter", ("role",))
+BATCH = CountedFigure("sfumato_batch_texts", "Texts in a request.", "histogram", (), _ROWS)
+BUSY = CountedFigure("sfumato_requests_running", "Requests worked on now.", "gauge")
+WAITING = CountedFigure("sfumato_requests_waiting", "Requests waiting for their turn.", "gauge")
 FIGURES = (REQUESTS, SECONDS, TEXTS, BATCH, BUSY, WAITING)
 
 
 class Teller(Protocol):
     """Whoever passes figures on."""
 
-    def add(self, figure: Figure, value: float, labels: dict[str, str]) -> None:
+    def add(self, figure: CountedFigure, value: float, labels: dict[str, str]) -> None:
         """Count or observe a value; a gauge is set to it."""
 
 
@@ -60,7 +60,7 @@ class PrometheusFigures:
         self._shared = bool(os.environ.get(SHARED_VARIABLE))
         self._made = {figure.name: self._instrument(figure) for figure in FIGURES}
 
-    def _instrument(self, figure: Figure) -> Any:
+    def _instrument(self, figure: CountedFigure) -> Any:
         more: dict[str, Any] = {"registry": self._registry}
         if figure.kind == "gauge" and self._shared:
             more["multiprocess_mode"] = "livesum"
@@ -69,7 +69,7 @@ class PrometheusFigures:
         made = getattr(self._prometheus, figure.kind.capitalize())
         return made(figure.name, figure.meaning, list(figure.labels), **more)
 
-    def add(self, figure: Figure, value: float, labels: dict[str, str]) -> None:
+    def add(self, figure: CountedFigure, value: float, labels: dict[str, str]) -> None:
         """Count or observe a value; a gauge is set to it."""
         found = self._made[figure.name]
         found = found.labels(**labels) if figure.labels else found
@@ -90,7 +90,7 @@ class Metrics:
     def __init__(self, *others: Teller) -> None:
         self._prometheus = PrometheusFigures()
         self._tellers: tuple[Teller, ...] = (self._prometheus, *others)
-        self._watched: dict[Figure, Callable[[], float]] = {}
+        self._watched: dict[CountedFigure, Callable[[], float]] = {}
 
     def answered(self, route: str, status: int, seconds: float) -> None:
         """A request was answered."""
@@ -102,7 +102,7 @@ class Metrics:
         self._add(TEXTS, texts, role=role)
         self._add(BATCH, texts)
 
-    def watch(self, figure: Figure, value: Callable[[], float]) -> None:
+    def watch(self, figure: CountedFigure, value: Callable[[], float]) -> None:
         """Look a figure up whenever figures are asked for."""
         self._watched[figure] = value
 
@@ -116,6 +116,6 @@ class Metrics:
         self.look()
         return self._prometheus.text()
 
-    def _add(self, figure: Figure, value: float, **labels: str) -> None:
+    def _add(self, figure: CountedFigure, value: float, **labels: str) -> None:
         for teller in self._tellers:
             teller.add(figure, value, labels)

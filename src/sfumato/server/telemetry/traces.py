@@ -18,7 +18,7 @@ NAMES = ("route", "method", "tenant", "role")
 """All that a span may carry; routes, methods and roles are ours, and a tenant's name is the operator's."""
 
 
-class Trace:
+class RequestTrace:
     """One request's spans, all under one."""
 
     def __init__(self, tracer: Any = None, parent: Any = None, begun: int = 0) -> None:
@@ -57,7 +57,7 @@ class Trace:
             self._span.end()
 
 
-NO_TRACE = Trace()
+NO_TRACE = RequestTrace()
 
 
 def parent_of(headers: Mapping[str, str]) -> Any:

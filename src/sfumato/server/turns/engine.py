@@ -20,7 +20,7 @@ from sfumato.server.http.logs import tell
 from sfumato.server.http.problems import GONE, Problem, problem_of
 from sfumato.server.http.requests import EmbeddingRequest, read_request
 from sfumato.server.settings import GatewaySettings
-from sfumato.server.telemetry.traces import NO_TRACE, Trace
+from sfumato.server.telemetry.traces import NO_TRACE, RequestTrace
 from sfumato.server.tenancy.tenants import Tenant
 from sfumato.server.turns.queue import Turns
 from sfumato.server.turns.shares import Shares
@@ -53,7 +53,7 @@ class Engine:
         self.busy = 0
 
     async def run(
-        self, tenant: str, call: Callable[[Work], T], receive: Receive, trace: Trace = NO_TRACE
+        self, tenant: str, call: Callable[[Work], T], receive: Receive, trace: RequestTrace = NO_TRACE
     ) -> T:
         """Run `call` in a thread when it is this tenant's turn; its work ends when nobody waits any more."""
         work = Work(tenant, self._shares, deadline=time.monotonic() + self._timeout, trace=trace)
