@@ -135,6 +135,10 @@ def test_it_is_off_unless_it_is_switched_on_with_an_address(tmp_path):
     )  # fmt: skip
     assert done.returncode == 2 and "OTEL_EXPORTER_OTLP_ENDPOINT" in done.stderr
     assert "Traceback" not in done.stderr
+    one = {"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://x"}
+    with pytest.raises(InputError, match="needs an address"):
+        check_telemetry(one)
+    check_telemetry({**one, "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT": "http://y"})
     with pytest.raises(InputError, match="http/protobuf"):
         check_telemetry({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://x", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"})
 

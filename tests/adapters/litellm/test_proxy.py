@@ -179,19 +179,20 @@ def test_an_unprotected_model_is_let_through_because_the_operator_said_so(there)
 
 
 def test_logs_and_callbacks_hold_no_text_no_term_and_no_clear_vector(there):
-    marked = f"{NAME} was seen for asthma on a Tuesday."
+    marked, control = f"{NAME} was seen for asthma on a Tuesday.", "This one is open."
     released(there, marked)
     post(there, {"model": MODEL, "input": [marked], "stream": True})
     post(there, {"model": "down", "input": [marked]})
-    seen = ""
-    for _ in range(100):  # LiteLLM calls back after it has answered
+    post(there, {"model": "open", "input": [control]})
+    clear, open_one = there.upstream.encoder.embed([marked.replace("asthma", "something"), control]).tolist()
+    kinds = ("before", "after", "success", "failure", "refused")
+    for _ in range(300):  # LiteLLM calls back after it has answered
         seen = (there.folder / "seen").read_text()
-        if all(f"({kind!r}" in seen for kind in ("before", "after", "success", "failure", "refused")):
+        if all(f"({kind!r}" in seen for kind in kinds) and repr(open_one[0]) in seen:
             break
         time.sleep(0.1)
     assert "was seen for something on a Tuesday" in seen  # it is called, with neutral texts
-    clear = there.upstream.encoder.embed([marked.replace("asthma", "something")])[0]
-    numbers = [f"{number:.7g}"[:9] for number in clear[:20].astype(float)]
+    assert all(repr(number) in seen for number in open_one)  # and would have been given clear vectors
     for written in (seen, (there.folder / "log").read_text()):
         assert not [term for term in running.TERMS if term in written]
-        assert not [number for number in numbers if number in written]
+        assert not [number for number in clear if repr(number)[:14] in written]

@@ -27,7 +27,8 @@ _PATIENCE = 5_000
 def check_telemetry(variables: Mapping[str, str] | None = None) -> None:
     """Refuse to begin where no address is named, or another protocol than the one that is spoken."""
     found = os.environ if variables is None else variables
-    if not found.get(_ENDPOINT):
+    each = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT")
+    if not found.get(_ENDPOINT) and not all(found.get(name) for name in each):
         raise InputError(
             f"--otel needs an address to send to. Set {_ENDPOINT}, such as http://127.0.0.1:4318."
         )
