@@ -122,6 +122,6 @@ $(FULL): pyproject.toml constraints.txt weights/pyproject.toml research/pyprojec
 # LiteLLM's proxy pins other versions than ours: it has an environment of its own, without torch.
 $(LITELLM): pyproject.toml requirements/litellm.txt | $(BIN)/python
 	"$(PYTHON)" -m venv $(PROXY_VENV)
-	$(PROXY_VENV)/bin/python -m pip install --quiet --disable-pip-version-check \
+	$(PROXY_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile \
 		-c requirements/litellm.txt -e '.[litellm]'
 	@touch $@
