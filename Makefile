@@ -1,7 +1,8 @@
 # Sfumato: make help
 
 VENV ?= .venv
-TEST_EXTRAS ?= dev,docs,learn,wordllama,onnx,ner,peers,evaluate,mteb,faiss,langchain,llama-index,haystack,framework-tests,sklearn,chroma,qdrant,pgvector,lancedb,milvus,sqlite,redis,store-tests,serve-tests,mcp,gpu,ray,remote
+PROXY_VENV ?= .venv-litellm
+TEST_EXTRAS ?= dev,docs,learn,wordllama,onnx,ner,peers,evaluate,mteb,faiss,langchain,llama-index,haystack,framework-tests,sklearn,chroma,qdrant,pgvector,lancedb,milvus,sqlite,redis,store-tests,serve-tests,otel,mcp,gpu,ray,remote
 PYTEST ?= -n 2 --dist=worksteal
 # What `make check` runs of the tests: no store, no server.
 LONG := tests/test_examples.py tests/test_walkthrough.py tests/test_container.py tests/test_packaging.py
@@ -14,6 +15,7 @@ comma := ,
 CORE := $(VENV)/.installed-core
 DEMO := $(VENV)/.installed-demo
 DOCS := $(VENV)/.installed-docs
+LITELLM := $(PROXY_VENV)/.installed
 FULL := $(VENV)/.installed-$(subst $(comma),-,$(TEST_EXTRAS))
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
@@ -43,7 +45,7 @@ check test: export PYTHONDONTWRITEBYTECODE :=
 check: lint ## lint, types and the quick tests, in about three minutes
 	$(BIN)/python -m pytest $(PYTEST) $(QUICK)
 
-test: lint ## lint, types and the whole test suite
+test: lint $(LITELLM) ## lint, types and the whole test suite
 	$(BIN)/python -m pytest $(PYTEST)
 
 lint: $(FULL) ## style and types
@@ -89,7 +91,7 @@ system: ## install optional Debian packages (as root; does nothing elsewhere)
 	fi
 
 clean: ## remove everything these commands made
-	rm -rf $(VENV) build dist demo-report .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(PROXY_VENV) build dist demo-report .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:
@@ -115,4 +117,11 @@ $(FULL): pyproject.toml constraints.txt weights/pyproject.toml weights/tagger/py
 	$(INSTALL) -e '.[$(TEST_EXTRAS)]' -e ./weights -e ./weights/tagger -e ./research
 	@touch $(CORE) $(DOCS)
 	$(MAKE) ner
+	@touch $@
+
+# LiteLLM's proxy pins other versions than ours: it has an environment of its own, without torch.
+$(LITELLM): pyproject.toml requirements/litellm.txt | $(BIN)/python
+	"$(PYTHON)" -m venv $(PROXY_VENV)
+	$(PROXY_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile \
+		-c requirements/litellm.txt -e '.[litellm]'
 	@touch $@

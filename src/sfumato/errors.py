@@ -13,10 +13,10 @@ SfumatoError
 
 Messages say what, the rule, the value found and what to do, in one line. They name rows, never contents.
 
-Two more never reach a caller: `server.http.problems.Problem` becomes an HTTP answer, and
-`trials.rows.LeftOut` a line of the report. Warnings stand beside what they warn of:
-`randomness.InsecureSeedWarning`, `protector.TextsMissingWarning`, `stores.metadata.MetadataWarning`,
-`cli.main.CommandMissingWarning`, `registry.PluginWarning`,
+Three more never reach a caller: `server.http.problems.Problem` becomes an HTTP answer, `trials.rows.LeftOut`
+a line of the report, and `adapters.litellm.guardrail.GuardrailSetupError` stops LiteLLM's proxy. Warnings
+stand beside what they warn of: `randomness.InsecureSeedWarning`, `protector.TextsMissingWarning`,
+`stores.metadata.MetadataWarning`, `cli.main.CommandMissingWarning`, `registry.PluginWarning`,
 `attacks.huggingface.models.UntestedVersionWarning` and `adapters.sealed.shared.IncompleteResultWarning`.
 """
 

@@ -223,3 +223,10 @@ def as_release(given: Releasing | None) -> Release | None:
         f"What vectors were released through must be a mechanism, a release or a protector. "
         f"Found {type(given).__name__}."
     )
+
+
+def shortened(vectors: NDArray[np.float32], dimensions: int) -> NDArray[np.float32]:
+    """The first numbers of released vectors, at unit length: computed from the release alone."""
+    kept = vectors[:, :dimensions].astype(np.float64)
+    kept /= np.maximum(np.linalg.norm(kept, axis=1, keepdims=True), 1e-12)
+    return np.asarray(kept, np.float32)

@@ -89,17 +89,17 @@ class Running:
         return self.ask("POST", "/v1/embeddings", {"input": texts, "model": "any", **fields}, key)
 
 
-def is_up(port: int) -> bool:
+def is_up(port: int, path: str = "/health") -> bool:
     with contextlib.suppress(OSError, http.client.HTTPException):
         with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=5)) as connection:
-            connection.request("GET", "/health")
+            connection.request("GET", path)
             with connection.getresponse() as answer:
                 return answer.status == 200
     return False
 
 
-def wait_until_up(process: subprocess.Popen, port: int, folder: Path, up=is_up) -> None:
-    for _ in range(600):
+def wait_until_up(process: subprocess.Popen, port: int, folder: Path, up=is_up, tries: int = 600) -> None:
+    for _ in range(tries):
         if up(port):
             return
         if process.poll() is not None:

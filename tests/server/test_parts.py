@@ -20,13 +20,14 @@ from sfumato.embedders.wordllama import WordLlama
 from sfumato.errors import BudgetError, InputError, place_of
 from sfumato.mechanisms import Laplace
 from sfumato.protector import Protector
+from sfumato.release import shortened
 from sfumato.server.http.answers import written
 from sfumato.server.http.logs import JsonLines
 from sfumato.server.http.problems import Problem, problem_of
 from sfumato.server.http.requests import EmbeddingRequest, read_request
 from sfumato.server.settings import GatewaySettings
 from sfumato.server.tenancy.tokens import Tokens
-from sfumato.server.turns.engine import Reply, shortened
+from sfumato.server.turns.engine import Reply
 from sfumato.server.turns.merging import SHARE, MergingEmbedder
 from sfumato.server.turns.queue import Turns
 from sfumato.server.turns.releasing import Releaser

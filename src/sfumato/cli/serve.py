@@ -25,6 +25,7 @@ from sfumato.cli.options.serve import (
     MaxWaitingOption,
     NewKeyOption,
     NewLedgerOption,
+    OtelOption,
     PageOption,
     PortOption,
     ProtectorOption,
@@ -97,6 +98,7 @@ def command(
     timeout: TimeoutOption = 60.0,
     read_timeout: ReadTimeoutOption = 20.0,
     page: PageOption = True,
+    otel: OtelOption = False,
 ) -> None:
     """Serve protected embeddings at /v1/embeddings, and sealed collections at /v1/collections."""
     given = dict(locals())
@@ -196,6 +198,10 @@ def _check(settings: Any) -> None:
     from sfumato.server.tenancy.state import State
 
     tenants = _tenants(settings)
+    if settings.otel:
+        from sfumato.server.telemetry.exporting import check_telemetry
+
+        check_telemetry()
     for path in (settings.tls_cert, settings.tls_key):
         if path is not None and not path.is_file():
             raise InputError(f"There is no file {path} for TLS.")

@@ -9,20 +9,23 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import MissingPackageError, SfumatoError
 from sfumato.server.collections.serving import ServedCollections
 from sfumato.server.http.guard import Guard
 from sfumato.server.http.logs import start_logging, tell
-from sfumato.server.http.metrics import Metrics
 from sfumato.server.settings import GatewaySettings
+from sfumato.server.telemetry.figures import BUSY, WAITING, Metrics
 from sfumato.server.tenancy.encoders import Encoders
 from sfumato.server.tenancy.keys import KeyRing
 from sfumato.server.tenancy.tenants import Tenants
 from sfumato.server.turns.engine import Engine
 from sfumato.server.turns.shares import Shares
 from sfumato.version import __version__
+
+if TYPE_CHECKING:
+    from sfumato.server.telemetry.exporting import Telemetry
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -48,7 +51,8 @@ def create_app(settings: GatewaySettings) -> Any:
     start_logging()
     allow_files(settings.max_connections)
     ring = None if settings.keys is None else KeyRing(settings.keys, grace=settings.keys_grace)
-    gateway = _made(settings, ring)
+    telemetry = _telemetry(settings)
+    gateway = _made(settings, ring, telemetry)
 
     @asynccontextmanager
     async def lifespan(_: Any) -> AsyncIterator[None]:
@@ -67,6 +71,8 @@ def create_app(settings: GatewaySettings) -> Any:
         watching.cancel()
         await asyncio.to_thread(gateway.engine.close)
         await asyncio.to_thread(gateway.collections.close)
+        if telemetry is not None:
+            await asyncio.to_thread(telemetry.close)
         tell("stopped")
 
     app = fastapi.FastAPI(
@@ -86,15 +92,28 @@ def create_app(settings: GatewaySettings) -> Any:
         from sfumato.server.console.routes import add_console
 
         add_console(app, gateway)
-    return Guard(app, settings, ring, gateway.metrics)
+    return Guard(app, settings, ring, gateway.metrics, telemetry)
 
 
-def _made(settings: GatewaySettings, ring: KeyRing | None) -> Gateway:
+def _telemetry(settings: GatewaySettings) -> Telemetry | None:
+    if not settings.otel:
+        return None
+    from sfumato.server.telemetry.exporting import Telemetry
+
+    return Telemetry()
+
+
+def _made(settings: GatewaySettings, ring: KeyRing | None, telemetry: Telemetry | None) -> Gateway:
     shares = Shares()
     encoders = Encoders(shares)
     tenants = Tenants(settings, ring, encoders)
     collections = ServedCollections(settings, encoders, tenants)
-    return Gateway(settings, tenants, collections, Engine(settings, shares), Metrics())
+    engine, metrics = Engine(settings, shares), Metrics(*([] if telemetry is None else [telemetry]))
+    metrics.watch(BUSY, lambda: engine.busy)
+    metrics.watch(WAITING, lambda: engine.turns.waiting)
+    if telemetry is not None:
+        telemetry.look_with(metrics.look)
+    return Gateway(settings, tenants, collections, engine, metrics)
 
 
 def from_environment() -> Any:
@@ -121,6 +140,7 @@ def _say_what_is_on(settings: GatewaySettings) -> None:
         upstream=bool(settings.upstream),
         collections=settings.collections is not None,
         clean_queries=settings.clean_queries,
+        otel=settings.otel,
     )
     if settings.clean_queries:
         tell("clean queries: who asks for one gets a vector without noise or promise", logging.WARNING)

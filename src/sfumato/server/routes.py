@@ -122,11 +122,10 @@ def add_routes(app: Any, gateway: Gateway) -> None:
     async def embeddings(request: Request) -> Response:
         visit = request.state.visit
         released, model = await gateway.engine.run(
-            visit.tenant, lambda work: _release(gateway, visit, work), request.receive
+            visit.tenant, lambda work: _release(gateway, visit, work), request.receive, visit.trace
         )
         visit.texts, visit.role = len(released.request.texts), released.request.role
-        gateway.metrics.texts.labels(visit.role).inc(visit.texts)
-        gateway.metrics.batch.observe(visit.texts)
+        gateway.metrics.released(visit.role, visit.texts)
         pieces = written(released, model)
         if visit.texts > BLOCK:
             return StreamingResponse(pieces, media_type="application/json")
@@ -159,8 +158,6 @@ def add_routes(app: Any, gateway: Gateway) -> None:
         responses={200: {"description": "Figures", "content": {"text/plain": {}}}, **errors(401, 403)},
     )
     async def metrics() -> Response:
-        gateway.metrics.busy.set(gateway.engine.busy)
-        gateway.metrics.waiting.set(gateway.engine.turns.waiting)
         text, kind = gateway.metrics.text()
         return Response(text, media_type=kind)
 

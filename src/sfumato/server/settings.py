@@ -87,6 +87,8 @@ class GatewaySettings:
     read_timeout: float = 20.0
     """Seconds for a client to send a whole request, or to take a piece of an answer."""
     console: bool = True
+    otel: bool = False
+    """Whether traces and figures are sent by OpenTelemetry, to the address in its own variables."""
 
     def __post_init__(self) -> None:
         """Check every figure and what only makes sense together."""

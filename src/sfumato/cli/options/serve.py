@@ -81,3 +81,7 @@ MaxCharactersOption = Annotated[int, typer.Option(help="Longest text.")]
 TimeoutOption = Annotated[float, typer.Option(help="Seconds for one request, waiting included.")]
 ReadTimeoutOption = Annotated[float, typer.Option(help="Seconds for a client to send a request.")]
 PageOption = Annotated[bool, typer.Option("--console/--no-console", help="The page at /.")]
+OtelOption = Annotated[
+    bool,
+    typer.Option("--otel", help="Send traces and figures to OTEL_EXPORTER_OTLP_ENDPOINT (OpenTelemetry)."),
+]

@@ -88,7 +88,7 @@ async def run(gateway: Gateway, name: str, request: Request, call: Call) -> Resp
             raise Problem(400, message, code="answer_too_large")
         return body
 
-    body = await gateway.engine.run(visit.tenant, work, request.receive)
+    body = await gateway.engine.run(visit.tenant, work, request.receive, visit.trace)
     return Response(body, media_type="application/json")
 
 

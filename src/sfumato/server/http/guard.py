@@ -14,16 +14,20 @@ import secrets
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from sfumato.server.http.budget import TENANTS_AT_ONCE, Budget
 from sfumato.server.http.logs import tell
-from sfumato.server.http.metrics import Metrics
 from sfumato.server.http.problems import GONE, Problem, problem_of
 from sfumato.server.settings import GatewaySettings, is_loopback
+from sfumato.server.telemetry.figures import Metrics
+from sfumato.server.telemetry.traces import NO_TRACE, RequestTrace
 from sfumato.server.tenancy.keys import KeyRing
 from sfumato.server.tenancy.tenants import LOCAL
+
+if TYPE_CHECKING:
+    from sfumato.server.telemetry.exporting import Telemetry
 
 Message = dict[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -63,13 +67,23 @@ class Visit:
     sent: int = 0
     finished: bool = False
     begun: float = field(default_factory=time.perf_counter)
+    begun_at: int = field(default_factory=time.time_ns)
+    trace: RequestTrace = NO_TRACE
 
 
 class Guard:
     """The outermost layer of the gateway."""
 
-    def __init__(self, app: App, settings: GatewaySettings, ring: KeyRing | None, metrics: Metrics) -> None:
+    def __init__(
+        self,
+        app: App,
+        settings: GatewaySettings,
+        ring: KeyRing | None,
+        metrics: Metrics,
+        telemetry: Telemetry | None = None,
+    ) -> None:
         self._app, self._settings, self._ring, self._metrics = app, settings, ring, metrics
+        self._telemetry = telemetry
         whole, most = settings.max_inflight, settings.max_bytes
         self._budget = Budget(whole, whole if ring is None else max(most, whole // TENANTS_AT_ONCE))
 
@@ -85,6 +99,9 @@ class Guard:
         try:
             headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
             visit.tenant = self._admit(scope, headers)
+            if self._telemetry is not None:
+                # Whoever has no key is not asked which trace his request belongs to.
+                visit.trace = self._telemetry.trace(headers if visit.tenant else {}, visit.begun_at)
             if scope["method"] == "POST" and TAKES_BODY.fullmatch(scope["path"]):
                 await self._read(visit, headers, receive)
                 visit.parting = not visit.tenant
@@ -182,21 +199,21 @@ class Guard:
         seconds = time.perf_counter() - visit.begun
         # Methods and paths are named only where they are ours: a client may write anything there.
         method = scope["method"] if scope["method"] in {"GET", "HEAD", "POST", "DELETE"} else "other"
-        self._metrics.requests.labels(visit.route, str(visit.status)).inc()
-        self._metrics.seconds.labels(visit.route).observe(seconds)
-        tell(
-            "request",
-            id=visit.id,
-            method=method,
-            route=visit.route,
-            status=visit.status,
-            tenant=visit.tenant,
-            texts=visit.texts,
-            role=visit.role,
-            received=len(visit.body),
-            sent=visit.sent,
-            milliseconds=round(1000 * seconds, 1),
-        )
+        self._metrics.answered(visit.route, visit.status, seconds)
+        figures: dict[str, Any] = {
+            "method": method,
+            "route": visit.route,
+            "status": visit.status,
+            "tenant": visit.tenant,
+            "texts": visit.texts,
+            "role": visit.role,
+            "received": len(visit.body),
+            "sent": visit.sent,
+        }
+        if self._telemetry is not None and visit.trace is NO_TRACE:
+            visit.trace = self._telemetry.trace({}, visit.begun_at)
+        visit.trace.end(**figures)
+        tell("request", id=visit.id, **figures, milliseconds=round(1000 * seconds, 1))
 
 
 def _announced(headers: dict[str, str], unknown: int) -> int:

@@ -33,7 +33,7 @@ def start_logging() -> logging.Logger:
     """Send the gateway's log, and the server's, to standard error as JSON."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
-    for name in (NAME, "uvicorn", "uvicorn.error", "asyncio"):
+    for name in (NAME, "uvicorn", "uvicorn.error", "asyncio", "opentelemetry"):
         logger = logging.getLogger(name)
         logger.handlers = [handler]
         logger.setLevel(logging.INFO)

@@ -16,10 +16,12 @@ from numpy.typing import NDArray
 from sfumato.errors import InputError
 from sfumato.preparing import Prepared
 from sfumato.queries import prepare_clean
+from sfumato.release import shortened
 from sfumato.server.http.logs import tell
 from sfumato.server.http.problems import GONE, Problem, problem_of
 from sfumato.server.http.requests import EmbeddingRequest, read_request
 from sfumato.server.settings import GatewaySettings
+from sfumato.server.telemetry.traces import NO_TRACE, RequestTrace
 from sfumato.server.tenancy.tenants import Tenant
 from sfumato.server.turns.queue import Turns
 from sfumato.server.turns.shares import Shares
@@ -51,9 +53,11 @@ class Engine:
         self.turns = Turns(settings.threads, settings.max_waiting, spare)
         self.busy = 0
 
-    async def run(self, tenant: str, call: Callable[[Work], T], receive: Receive) -> T:
+    async def run(
+        self, tenant: str, call: Callable[[Work], T], receive: Receive, trace: RequestTrace = NO_TRACE
+    ) -> T:
         """Run `call` in a thread when it is this tenant's turn; its work ends when nobody waits any more."""
-        work = Work(tenant, self._shares, deadline=time.monotonic() + self._timeout)
+        work = Work(tenant, self._shares, deadline=time.monotonic() + self._timeout, trace=trace)
         main = asyncio.ensure_future(self._in_turn(call, work))
         gone = asyncio.ensure_future(_hung_up(receive))
         try:
@@ -102,7 +106,7 @@ def release(tenant: Tenant, body: bytes | bytearray, settings: GatewaySettings, 
         raise Problem(403, message, code="clean_queries_not_allowed", param="input_type")
     parts, tokens = [], 0
     for first, texts in work.slices(request.texts):
-        with work.step():
+        with work.trace.step("prepare", texts=len(texts)), work.step():
             parts.append(_prepared(tenant, texts, first, work, clean=request.role == "clean_query"))
         with work.step():
             tokens += _count(tenant, texts)
@@ -130,13 +134,6 @@ def _prepared(tenant: Tenant, texts: list[str], first: int, work: Work, *, clean
 def _called(call: Callable[[Work], T], work: Work) -> T:
     work.check()
     return call(work)
-
-
-def shortened(vectors: NDArray[np.float32], dimensions: int) -> NDArray[np.float32]:
-    """The first numbers of released vectors, at unit length: computed from the release alone."""
-    kept = vectors[:, :dimensions].astype(np.float64)
-    kept /= np.maximum(np.linalg.norm(kept, axis=1, keepdims=True), 1e-12)
-    return np.asarray(kept, np.float32)
 
 
 def _result(work: asyncio.Future[T]) -> T:

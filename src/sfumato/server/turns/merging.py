@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -77,6 +78,7 @@ class MergingEmbedder:
         if not job.finished:
             with self._lock:
                 self._waiting.append(job)
+        begun = time.time_ns()
         try:
             while not job.finished:
                 step = self.shares.enter(work.tenant, lambda: job.finished or work.stopped)
@@ -88,6 +90,7 @@ class MergingEmbedder:
             with self._lock:
                 if job in self._waiting:
                     self._waiting.remove(job)
+            work.trace.note("embed", begun, time.time_ns(), texts=len(job.texts))
         if job.error is not None:
             raise job.error
         if on_batch is not None:

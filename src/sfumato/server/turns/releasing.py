@@ -7,7 +7,9 @@ noise; a request that the ledger refuses is then tried alone, so that it costs n
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,11 +39,31 @@ class _Pending:
         return self.vectors is not None or self.error is not None
 
 
+class TimedLedger:
+    """A ledger that notes how long its last write took; one release is made at a time."""
+
+    def __init__(self, ledger: Any) -> None:
+        self._ledger = ledger
+        self.begun = self.ended = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._ledger, name)
+
+    def spend(self, *args: Any, **more: Any) -> Any:
+        """Write down what is spent, as the ledger does."""
+        self.begun = time.time_ns()
+        try:
+            return self._ledger.spend(*args, **more)
+        finally:
+            self.ended = time.time_ns()
+
+
 class Releaser:
     """Whoever finds it free releases for all who wait."""
 
     def __init__(self, protector: Protector) -> None:
-        self._protector = protector
+        ledger: Any = None if protector.ledger is None else TimedLedger(protector.ledger)
+        self._ledger, self._protector = ledger, replace(protector, ledger=ledger)
         self._free = threading.Condition()
         self._waiting: list[_Pending] = []
         self._busy = False
@@ -99,6 +121,7 @@ class Releaser:
             return
         try:
             together = Prepared.together([job.ready for job in wanted])
+            begun = time.time_ns()
             vectors = self._released(together, wanted[0].role)
         except Exception as error:
             if len(wanted) == 1:
@@ -108,5 +131,10 @@ class Releaser:
                 self._release([job])
             return
         ends = np.cumsum([len(job.texts) for job in wanted])[:-1]
+        ended = time.time_ns()
         for job, rows in zip(wanted, np.split(vectors, ends), strict=True):
+            figures = {"texts": len(job.texts), "together": len(vectors)}
+            job.work.trace.note("release", begun, ended, **figures)
+            if self._ledger is not None:
+                job.work.trace.note("ledger", self._ledger.begun, self._ledger.ended, **figures)
             job.vectors = rows

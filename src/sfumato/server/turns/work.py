@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from sfumato.server.http.problems import GONE, Problem
+from sfumato.server.telemetry.traces import NO_TRACE, RequestTrace
 from sfumato.server.turns.shares import Shares, Step
 
 
@@ -22,6 +23,7 @@ class Work:
     stop: threading.Event = field(default_factory=threading.Event)
     """Set as soon as nobody waits any more."""
     deadline: float = math.inf
+    trace: RequestTrace = NO_TRACE
     _step: Step | None = field(default=None, init=False)
 
     @property
