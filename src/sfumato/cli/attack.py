@@ -11,7 +11,14 @@ from rich.progress import Progress
 from sfumato.artifacts import require_free
 from sfumato.attacks.base import Attack, OnStep
 from sfumato.cli.attack_all import attack_all
-from sfumato.cli.attacked import GivenFiles, GivenRows, gather, open_victim
+from sfumato.cli.attacked import (
+    GivenFiles,
+    GivenRows,
+    gather,
+    label_map,
+    labelled_concept,
+    open_victim,
+)
 from sfumato.cli.options.attack import (
     AllOption,
     AttackOption,
@@ -22,6 +29,7 @@ from sfumato.cli.options.attack import (
     EmbeddingsOption,
     EpsilonOption,
     ForceOption,
+    IdColumnOption,
     LabelsOption,
     LimitOption,
     LoadOption,
@@ -34,12 +42,22 @@ from sfumato.cli.options.attack import (
     SettingOption,
     ShowOption,
     ShowTextsOption,
+    SpansOption,
     StepsOption,
     TermsOption,
     TextsOption,
     TrainOption,
 )
-from sfumato.cli.options.shared import AllowRemoteOption, InputFile, named_concepts
+from sfumato.cli.options.shared import (
+    AllowRemoteOption,
+    InputFile,
+    MaxNormOption,
+    TextColumnOption,
+    VectorColumnOption,
+    bound_given,
+    column_names,
+    named_concepts,
+)
 from sfumato.cli.output import JsonOption, console, write_json
 from sfumato.cli.progress import progress
 from sfumato.errors import InputError
@@ -134,16 +152,21 @@ def command(
     minutes: MinutesOption = 10.0,
     texts: TextsOption = None,
     labels: LabelsOption = None,
+    text_column: TextColumnOption = None,
+    vector_column: VectorColumnOption = None,
+    id_column: IdColumnOption = None,
     train: TrainOption = None,
     embeddings: EmbeddingsOption = None,
     protector: ProtectorOption = None,
     mechanism: MechanismOption = None,
     epsilon: EpsilonOption = None,
     noise_ratio: NoiseRatioOption = None,
+    max_norm: MaxNormOption = None,
     embedder: EmbedderOption = None,
     allow_remote: AllowRemoteOption = None,
     concept: ConceptOption = None,
     terms: TermsOption = None,
+    spans: SpansOption = None,
     steps: StepsOption = None,
     beam: BeamOption = None,
     setting: SettingOption = None,
@@ -162,11 +185,18 @@ def command(
     _refuse(attack, everything, [name for name, value in one.items() if value is not None])
     if save is not None:
         require_free(save, replace=force)
-    files = GivenFiles(source, texts, embeddings, train, labels, whole_number(limit, "--limit", 1, 10**9))
+    if sum(each is not None for each in (concept, terms, spans)) > 1:
+        raise InputError("One thing is looked for: give one of --concept, --terms and --spans.")
+    most = whole_number(limit, "--limit", 1, 10**9)
+    names = column_names(text_column, vector_column)
+    files = GivenFiles(source, texts, embeddings, train, labels, most, names, id_column)
     made = open_victim(protector, mechanism, epsilon, noise_ratio, allow_remote)
     looked_for = named_concepts([concept] if concept else None, [terms] if terms else None, None)[0] \
         if concept or terms else None  # fmt: skip
-    threat, rows, named = gather(files, made, (mechanism, epsilon, noise_ratio), embedder, seed)
+    bound = bound_given(max_norm, mechanism)
+    threat, rows, own = gather(files, made, (mechanism, epsilon, noise_ratio, bound), embedder, seed)
+    looked_for = labelled_concept(spans, rows, own) if spans is not None else looked_for
+    named = label_map(rows, own)
     if everything:
         attack_all(threat, minutes, looked_for, named, seed, show_texts, json)
         return

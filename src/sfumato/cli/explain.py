@@ -22,7 +22,7 @@ from sfumato.cli.options.explain import (
     TrialsOption,
     TruthSpansOption,
 )
-from sfumato.cli.options.shared import reference
+from sfumato.cli.options.shared import TextColumnOption, column_names, reference
 from sfumato.cli.output import JsonOption, console, write_json
 from sfumato.errors import InputError
 from sfumato.files import write_atomic
@@ -31,6 +31,7 @@ from sfumato.numbers import whole_number
 if TYPE_CHECKING:
     from sfumato.certificates import Certificate, MissRate
     from sfumato.explaining import Explained
+    from sfumato.inputs import ColumnNames
 
 NAME = "explain"
 EXAMPLE = (
@@ -47,6 +48,7 @@ def command(
     distance: DistanceOption = None,
     sample: SampleOption = None,
     truth_spans: TruthSpansOption = None,
+    text_column: TextColumnOption = None,
     trials: TrialsOption = 1000,
     protector: ProtectorOption = None,
     secret: SecretOption = None,
@@ -71,7 +73,11 @@ def command(
         place = {"secret": secret, "tenant": tenant, "collection": collection}
         opening = _store(target, protector, place, key, state)
     with opening as opened:
-        rate = None if sample is None else _miss_rate(opened, sample, str(truth_spans))
+        rate = (
+            None
+            if sample is None
+            else _miss_rate(opened, sample, str(truth_spans), column_names(text_column))
+        )
         found = explain(opened, candidates=candidates, distance=distance, detector=rate, trials=count)
     _show(found)
     if svg is not None:
@@ -118,7 +124,7 @@ def _store(
             yield ProtectedStore(store, reference(protector, **place))
 
 
-def _miss_rate(opened: Explained, sample: Path, labels: str) -> MissRate:
+def _miss_rate(opened: Explained, sample: Path, labels: str, names: ColumnNames) -> MissRate:
     from sfumato.certificates import miss_rate
     from sfumato.inputs import read
     from sfumato.protector import Protector
@@ -129,7 +135,7 @@ def _miss_rate(opened: Explained, sample: Path, labels: str) -> MissRate:
         raise InputError("--sample is for a protector that looks for terms. This target looks for none.")
     texts: list[str] = []
     spans: list[Any] = []
-    for batch in read(sample, need="text"):
+    for batch in read(sample, need="text", names=names):
         texts += batch.texts or []
         spans += batch.spans if batch.spans is not None else [[] for _ in batch.texts or []]
         if len(texts) > _MOST_TEXTS:

@@ -29,12 +29,12 @@ from sfumato.cli.options.learn import (
     TermsOption,
     WideOption,
 )
-from sfumato.cli.options.shared import InputFile, named_concepts
+from sfumato.cli.options.shared import InputFile, TextColumnOption, column_names, named_concepts
 from sfumato.cli.output import JsonOption, console, write_json
 from sfumato.cli.progress import progress
 from sfumato.concepts.base import Span
 from sfumato.errors import InputError
-from sfumato.inputs import read, read_texts
+from sfumato.inputs import ColumnNames, read, read_texts
 from sfumato.learning import LearnSettings, learn
 from sfumato.protector import NEUTRAL_COPIES, Protector
 from sfumato.saving import save_protector
@@ -53,11 +53,11 @@ _WAYS = {
 }
 
 
-def _read_all(path: Path, limit: int) -> tuple[list[str], list[list[Span]] | None]:
+def _read_all(path: Path, limit: int, names: ColumnNames) -> tuple[list[str], list[list[Span]] | None]:
     texts: list[str] = []
     spans: list[list[Span]] = []
     labelled = False
-    for batch in read(path, need="text"):
+    for batch in read(path, need="text", names=names):
         if batch.texts is None:
             raise InputError(f"{path.name} holds no texts. Learning needs texts.")
         texts += batch.texts
@@ -114,6 +114,7 @@ def _show(protector: Protector, out: Path) -> None:
 def command(
     source: InputFile,
     out: OutOption,
+    text_column: TextColumnOption = None,
     concept: ConceptOption = None,
     terms: TermsOption = None,
     spans: SpansOption = None,
@@ -154,8 +155,9 @@ def command(
     )
     require_free(out, replace=force)
     wanted = named_concepts(concept, terms, spans, wide=wide)
-    texts, labelled = _read_all(source, max(50_000, 10 * limit))
-    ordinary = read_texts(background) if background is not None else None
+    names = column_names(text_column)
+    texts, labelled = _read_all(source, max(50_000, 10 * limit), names)
+    ordinary = read_texts(background, names) if background is not None else None
     with progress("embedding", None) as bar:
         made = learn(
             texts,
