@@ -93,8 +93,10 @@ def _read(path: Path, files: GivenFiles, *, labels: bool = True, ids: bool = Fal
     )
 
 
-def labelled_concept(label: str, rows: GivenRows, own: GivenRows | None) -> Concept:
+def labelled_concept(label: str | None, rows: GivenRows, own: GivenRows | None) -> Concept | None:
     """What --spans names: the labelled terms of these texts, found in others wherever they are written."""
+    if label is None:
+        return None
     given = [each for each in (rows, own) if each is not None and each.texts and each.spans]
     pairs = [pair for each in given for pair in zip(each.texts or [], each.spans or [], strict=True)]
     asked = Concept.from_spans(label)

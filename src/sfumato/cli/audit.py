@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import typer
 
@@ -208,9 +208,8 @@ def command(
     options = dict(locals())
     _refuse(source, protector, embeddings, store, secret)
     settings = AuditSettings(
-        suite=suite,  # type: ignore[arg-type]
-        fail_above=fail_above, fail_absolute_above=fail_absolute_above, worst_case=worst_case,
-        baselines=baselines, attacks=tuple(attack or ()), rows=rows, seed=seed,
+        suite=cast("Any", suite), fail_above=fail_above, fail_absolute_above=fail_absolute_above,
+        worst_case=worst_case, baselines=baselines, attacks=tuple(attack or ()), rows=rows, seed=seed,
     )  # fmt: skip
     earlier = None if compare is None else read_audit(compare)
     if store is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any, cast
 
 from sfumato.artifacts import require_free
 from sfumato.certifying import attacker_words, certificate_or_none
@@ -30,7 +31,7 @@ from sfumato.cli.options.learn import (
     WideOption,
 )
 from sfumato.cli.options.shared import InputFile, TextColumnOption, column_names, named_concepts
-from sfumato.cli.output import JsonOption, console, write_json
+from sfumato.cli.output import JsonOption, console, kept_elsewhere, write_json
 from sfumato.cli.progress import progress
 from sfumato.concepts.base import Span
 from sfumato.errors import InputError
@@ -139,20 +140,11 @@ def command(
 ) -> None:
     """Learn where a concept lives in an encoder's vectors, and save a protector."""
     settings = LearnSettings(
-        shape=shape,  # type: ignore[arg-type]
-        kind=kind,  # type: ignore[arg-type]
-        strength=strength,
-        epsilon=epsilon,
-        noise_ratio=noise_ratio,
-        neutral=neutral,
-        neutral_by=neutral_by,  # type: ignore[arg-type]
-        only_matching=only_matching,
-        hide_presence=hide_presence,
-        hide_context=hide_context,
-        hide_missed=hide_missed,
-        source=origin,  # type: ignore[arg-type]
-        limit=limit,
-    )
+        shape=cast("Any", shape), kind=cast("Any", kind), strength=strength, epsilon=epsilon,
+        noise_ratio=noise_ratio, neutral=neutral, neutral_by=cast("Any", neutral_by),
+        only_matching=only_matching, hide_presence=hide_presence, hide_context=hide_context,
+        hide_missed=hide_missed, source=cast("Any", origin), limit=limit,
+    )  # fmt: skip
     require_free(out, replace=force)
     wanted = named_concepts(concept, terms, spans, wide=wide)
     names = column_names(text_column)
@@ -169,7 +161,8 @@ def command(
             on_step=lambda label, count: bar.advance(bar.task_ids[0], count),
         )
     require_free(out, replace=force)  # another run may have been there meanwhile
-    digest = save_protector(made, out)
+    with kept_elsewhere(out, lambda other: save_protector(made, other)):
+        digest = save_protector(made, out)
     _show(made, out)
     record = {"guarantee": made.guarantee.to_dict(), "learned": made.learned.to_dict()}
     write_json(json, {"protector": str(out), "digest": digest} | record)

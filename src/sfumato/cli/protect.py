@@ -49,6 +49,7 @@ from sfumato.cli.progress import progress
 from sfumato.embedders import load_embedder
 from sfumato.errors import InputError
 from sfumato.evaluation.calibrate import Calibrated, calibrate, scaled
+from sfumato.files import LEAST_ROOM, require_room
 from sfumato.inputs import ColumnNames, count, read
 from sfumato.learned import Learned
 from sfumato.numbers import whole_number
@@ -139,8 +140,13 @@ def _choose(
 
 
 def _run(source: Path, out: Path, made: Protector, batch: int, **options: Any) -> ReleaseSummary:
-    batch_rows = whole_number(batch, "--batch", 1, 10**6)
-    with progress(source.name, count(source), rate="rows") as bar:
+    batch_rows, rows = whole_number(batch, "--batch", 1, 10**6), count(source)
+    if rows is not None and made.dim is not None:
+        drafts = out.with_name(f".{out.name}.parts")
+        done = sum(path.stat().st_size for path in drafts.glob("*.parquet"))
+        # Every number stands in a draft and in the output before the drafts go.
+        require_room(out, max(LEAST_ROOM, 2 * 4 * rows * made.dim - done))
+    with progress(source.name, rows, rate="rows") as bar:
         told = partial(bar.advance, bar.task_ids[0])
         return release_file(source, out, made, batch_rows=batch_rows, on_rows=told, **options)
 
@@ -157,10 +163,10 @@ def _run_folder(
         return release_folder(source, out, alone, **places, **counted, on_rows=told, **options)
 
 
-def _only_for(name: str, values: dict[str, object]) -> None:
+def _only_for_folders(values: dict[str, object]) -> None:
     given = [option for option, value in values.items() if value is not None]
     if given:
-        raise InputError(f"{given[0]} is for {name}.")
+        raise InputError(f"{given[0]} is for a folder of Parquet files.")
 
 
 def command(
@@ -198,33 +204,21 @@ def command(
     whole = is_parquet_folder(source)
     files = [] if whole else files_of(Path(source), Path(out))
     if not whole:
-        _only_for("a folder of Parquet files", {
-            "--workers": workers, "--address": address,
-            "--engine": None if engine == "processes" else engine,
-        })  # fmt: skip
+        own_engine = None if engine == "processes" else engine
+        _only_for_folders({"--workers": workers, "--address": address, "--engine": own_engine})
     place = reference(
         protector, secret=secret, ledger=ledger, ceiling=ceiling, tenant=tenant, collection=collection,
         accounting=accounting, ceiling_advantage=ceiling_advantage, distance=distance,
     )  # fmt: skip
     first = source if whole else str(files[0][0])
     names = column_names(text_column, vector_column)
+    bound = bound_given(max_norm, mechanism)
     made, found = _choose(
-        first,
-        protector,
-        mechanism,
-        embedder,
-        epsilon,
-        noise_ratio,
-        keep,
-        allow_remote,
-        names,
-        bound_given(max_norm, mechanism),
-    )
-    made = replace(made, only_matching=only_matching or made.only_matching)
-    made = place.equip(made, create=True)
-    again: Any = {
-        "keep_columns": keep_columns or [], "id_column": id_column, "names": names, "restart": restart
-    }  # fmt: skip
+        first, protector, mechanism, embedder, epsilon, noise_ratio, keep, allow_remote, names, bound
+    )  # fmt: skip
+    made = place.equip(replace(made, only_matching=only_matching or made.only_matching), create=True)
+    again: Any = {"keep_columns": keep_columns or [], "id_column": id_column, "names": names}
+    again["restart"] = restart
     if whole:
         workers_only = {"workers": workers, "engine": engine, "address": address}
         done = [_run_folder(source, out, made, place, **workers_only, **again)]

@@ -149,17 +149,12 @@ def release_folder(
         on_rows: Called with a number of rows whenever so many are done.
         counted: How the ledger counts: counting, ceiling_advantage and distance of a `ProtectorReference`.
     """
-    start: Runner = ENGINES.get(engine)
-    if ledger is not None and engine != "processes":
-        raise InputError(f"A ledger is one file on one machine: --engine {engine} cannot share it. Drop one.")
+    start = _engine(engine, ledger)
     portable = PortableProtector.of(protector, secret=secret, ledger=ledger, ceiling=ceiling, **counted)
-    part_rows = whole_number(part_rows, "part_rows", 1, 1 << 40)
     came_from, goes_to = folder(source), PartsFolder(output)
+    part_rows = whole_number(part_rows, "part_rows", 1, 1 << 40)
     workers = _able_to_share(came_from, goes_to.place, engine, workers)
-    own = None if protector.embedder else names.vector
-    if protector.embedder and names.text != USUAL.text:
-        own = names.text  # one that was named has to be there
-    needed = [*keep_columns, *filter(None, [id_column, own])]
+    needed = [*keep_columns, *filter(None, [id_column, _needed(protector, names)])]
     opened, parts = portable.open(), tuple(cut(came_from, part_rows, needed))
     if not parts:
         raise InputError(f"{source} has no rows. Nothing was released.")
@@ -172,9 +167,24 @@ def release_folder(
         left = [part for part in parts if part.name not in done]
         return start(job, portable, left, workers=workers, address=address) if left else iter(())
 
+    again: Any = {"restart": restart, "on_rows": on_rows, "elsewhere": engine != "processes"}
     with goes_to.place.alone():
-        again: Any = {"restart": restart, "on_rows": on_rows}
-        return _run(goes_to, plan, opened, rest, output, elsewhere=engine != "processes", **again)
+        return _run(goes_to, plan, opened, rest, output, **again)
+
+
+def _engine(name: str, ledger: str | None) -> Runner:
+    """The engine of a name, which only one machine's processes share a ledger with."""
+    start: Runner = ENGINES.get(name)
+    if ledger is not None and name != "processes":
+        raise InputError(f"A ledger is one file on one machine: --engine {name} cannot share it. Drop one.")
+    return start
+
+
+def _needed(protector: Protector, names: ColumnNames) -> str | None:
+    """The column that every file has to have: vectors where nothing embeds, else texts that were named."""
+    if not protector.embedder:
+        return names.vector
+    return None if names.text == USUAL.text else names.text
 
 
 def _run(
