@@ -115,4 +115,4 @@ def test_a_line_without_a_total_foretells_nothing():
 
 
 def test_a_wrong_word_is_answered_with_the_right_one():
-    assert "Did you mean 'audit'" in as_program("audt").stderr
+    assert "Did you mean `audit`" in as_program("audt").stderr
