@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from tests.cli.test_main import sfumato
 
 from sfumato.attacks import ATTACKS
 from sfumato.concepts.catalog import lookup
@@ -12,6 +11,7 @@ from sfumato.errors import ParameterError
 from sfumato.mechanisms import MECHANISMS
 from sfumato.stores.address import parse_address
 from sfumato.suggesting import meant_by
+from tests.cli.test_main import sfumato
 
 
 @pytest.mark.parametrize(

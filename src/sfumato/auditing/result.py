@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from sfumato.auditing.readable import AlsoReadable
 from sfumato.auditing.truth import Truth
 from sfumato.auditing.verdict import Outcome, Verdict
 from sfumato.metrics.intervals import Figure, exact_share
@@ -86,6 +87,8 @@ class Audit:
     """Leakage of each term: control, floor and released; `term` is None where its name is private."""
     examples: tuple[dict[str, Any], ...] = ()
     """Showable texts beside what was read of them."""
+    readable: AlsoReadable | None = None
+    """What a reader of texts still names of other kinds; None where no reader fits."""
     notes: tuple[str, ...] = ()
     settings: dict[str, Any] = field(default_factory=dict)
 
@@ -178,6 +181,7 @@ class Audit:
             "noise": self.noise,
             "terms": list(self.terms),
             "examples": list(self.examples),
+            "also_readable": None if self.readable is None else self.readable.to_dict(),
             "notes": list(self.notes),
             "settings": self.settings,
         }

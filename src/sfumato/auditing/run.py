@@ -9,7 +9,8 @@ from typing import Any
 from sfumato.attacks import ATTACKS
 from sfumato.attacks.base import OnStep
 from sfumato.auditing.cautions import cautions
-from sfumato.auditing.examples import by_term, examples
+from sfumato.auditing.examples import by_term, examples, shown_first
+from sfumato.auditing.readable import MOST_TEXTS, also_readable, write_anew
 from sfumato.auditing.result import Audit
 from sfumato.auditing.settings import AuditSettings
 from sfumato.auditing.several import Unaudited, together
@@ -77,7 +78,7 @@ def audit(
     for name in chosen.plan().attacks:
         ATTACKS.entry(name)  # a name that is not in the table is refused before any work is done
     names, lacking = installed_baselines(chosen.plan().baselines) if chosen.baselines else ([], [])
-    steps = Steps(on_step, 3 + len(chosen.plan().attacks) + len(names))
+    steps = Steps(on_step, 4 + len(chosen.plan().attacks) + len(names))
     steps.begin("embedding")
     given = subject(
         texts, concept, protector=protector, released=released, clean=clean, embedder=embedder,
@@ -116,7 +117,7 @@ def _run(given: Subject, concept: Concept, chosen: AuditSettings, names: list[st
     wrong = _misfit(given, split, chosen.seed)
     baselines: list[BaselineRow] = []
     terms: list[dict[str, Any]] = []
-    removal = None
+    removal = written = None
     if wrong:
         verdict = Verdict("refused", f"No verdict: {wrong}", None)
     else:
@@ -130,6 +131,8 @@ def _run(given: Subject, concept: Concept, chosen: AuditSettings, names: list[st
         calibration, reading = experiment.read[MAIN]
         columns = {"control": calibration.clean, "floor": calibration.bare, "released": reading.guesses}
         terms = by_term(split, columns)
+        steps.begin("reading texts")
+        written = write_anew(split, target, shown_first(split, given.showable)[:MOST_TEXTS])
     return Audit(
         verdict=verdict,
         truth=Truth.of(concept, given.protector),
@@ -147,7 +150,8 @@ def _run(given: Subject, concept: Concept, chosen: AuditSettings, names: list[st
         guarantee=target.guarantee.to_dict(),
         noise=noise_of(given.protector, split.clean.shape[1]),
         terms=tuple(terms),
-        examples=tuple(examples(split, target, experiment.read, given.showable)) if experiment.read else (),
+        examples=tuple(examples(split, experiment.read, given.showable, written)) if experiment.read else (),
+        readable=also_readable(written, split, () if given.protector is None else given.protector.concepts),
         notes=split.notes,
         settings=settings_of(chosen, given, split, target),
     )
