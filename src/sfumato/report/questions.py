@@ -6,7 +6,7 @@ from typing import Any
 
 from sfumato.auditing.readable import AlsoReadable
 from sfumato.auditing.result import Audit
-from sfumato.trials.rows import percent
+from sfumato.trials.rows import AttackRow, percent
 
 _PLAIN = {
     ("removal", "starred"): "cutting the term out and putting a * in its place",
@@ -22,7 +22,7 @@ def plain_defence(name: str, setting: str = "") -> str:
 
 def why_not_remove(audit: Audit) -> list[str]:
     """Why not simply remove the word? Nothing where removal was not measured."""
-    cut, row = audit.removal, audit.verdict.trained(audit.attacks)
+    cut, row = audit.removal, _trained(audit)
     if cut is None or row is None:
         return []
     kept, ours = cut.utility.kept, audit.utility.kept
@@ -50,9 +50,15 @@ def why_not_remove(audit: Audit) -> list[str]:
     return said
 
 
+def _trained(audit: Audit) -> AttackRow | None:
+    """The attack that removal was measured by."""
+    rows = (audit.verdict.trained(audit.attacks), audit.verdict.row)
+    return next((row for row in rows if row is not None and row.floor_is == "removed"), None)
+
+
 def _compared(audit: Audit) -> str:
     """Which of the two is read more, by the interval of the excess."""
-    row = audit.verdict.trained(audit.attacks)
+    row = _trained(audit)
     interval = None if row is None else row.interval
     if interval is None:
         return "Which of the two is read more cannot be said here."
