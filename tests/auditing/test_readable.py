@@ -10,7 +10,7 @@ import pytest
 
 from sfumato.attacks import ATTACKS
 from sfumato.auditing import readable
-from sfumato.auditing.readable import Written, also_readable, write_anew
+from sfumato.auditing.readable import WrittenTexts, also_readable, write_anew
 from sfumato.concepts.concept import Concept
 from sfumato.trials.target import FixedTarget
 
@@ -30,7 +30,7 @@ def split_of(name="minilm"):
 
 
 def test_texts_are_counted_that_name_what_stands_in_them():
-    written = Written(
+    written = WrittenTexts(
         [0, 1, 2],
         ["maria jones of boston", "peter smith of dublin", "nothing"],
         ["maria jones of lisbon", "somebody in dublin", "nothing"],
@@ -46,7 +46,7 @@ def test_texts_are_counted_that_name_what_stands_in_them():
 
 def test_what_is_hidden_in_a_part_is_not_counted_as_other():
     city = Concept.from_terms("city", ["Boston"])
-    found = also_readable(Written([0], ["x"], ["x"]), split_of(), (city,))
+    found = also_readable(WrittenTexts([0], ["x"], ["x"]), split_of(), (city,))
     assert "location" not in {each.kind for each in found.kinds}
 
 

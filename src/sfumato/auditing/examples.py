@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.auditing.readable import Written
+from sfumato.auditing.readable import WrittenTexts
 from sfumato.concepts.concept import Concept
 from sfumato.metrics.leakage import named, token
 from sfumato.trials.reading import READY_MADE, Calibration, Guesses, Reading
@@ -43,7 +43,10 @@ def shown_by(calibration: Calibration, reading: Reading) -> Shown:
 
 
 def examples(
-    split: Split, read: dict[str, tuple[Calibration, Reading]], showable: list[bool], written: Written | None
+    split: Split,
+    read: dict[str, tuple[Calibration, Reading]],
+    showable: list[bool],
+    written: WrittenTexts | None,
 ) -> list[dict[str, Any]]:
     """The first attacked texts that may be shown, beside what was read from clean and released vectors.
 

@@ -57,7 +57,7 @@ class AlsoReadable:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Written:
+class WrittenTexts:
     """What the ready-made reader wrote of some rows of the pool."""
 
     rows: list[int]
@@ -65,7 +65,7 @@ class Written:
     released: list[str]
 
 
-def write_anew(split: Split, target: Target, rows: Sequence[int]) -> Written | None:
+def write_anew(split: Split, target: Target, rows: Sequence[int]) -> WrittenTexts | None:
     """Have the ready-made reader write rows of the pool; None where it is absent or cannot read them."""
     encoder = split.embedder
     if not rows or encoder is None or encoder.name != READY_MADE or not ATTACKS.installed(READY_MADE):
@@ -79,10 +79,12 @@ def write_anew(split: Split, target: Target, rows: Sequence[int]) -> Written | N
         both = [str(row) for row in reader.recover(np.concatenate([split.clean[places], released])).rows]
     except SfumatoError:
         return None
-    return Written(list(rows), both[: len(rows)], both[len(rows) :])
+    return WrittenTexts(list(rows), both[: len(rows)], both[len(rows) :])
 
 
-def also_readable(written: Written | None, split: Split, hidden: Collection[Concept]) -> AlsoReadable | None:
+def also_readable(
+    written: WrittenTexts | None, split: Split, hidden: Collection[Concept]
+) -> AlsoReadable | None:
     """Count what was written of kinds that nobody asked to hide; None where nothing was written."""
     if written is None:
         return None
@@ -92,7 +94,7 @@ def also_readable(written: Written | None, split: Split, hidden: Collection[Conc
     return AlsoReadable(READY_MADE, len(texts), tuple(each for each in kinds if each.texts))
 
 
-def _counted(kind: str, texts: Sequence[str], written: Written) -> KindRead:
+def _counted(kind: str, texts: Sequence[str], written: WrittenTexts) -> KindRead:
     concept = Concept.named(kind)
     held = [concept.terms_in(text) for text in texts]
 

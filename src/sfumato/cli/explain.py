@@ -24,6 +24,7 @@ from sfumato.cli.options.explain import (
 )
 from sfumato.cli.options.shared import TextColumnOption, column_names, reference
 from sfumato.cli.output import JsonOption, console, write_json
+from sfumato.cli.progress import progress
 from sfumato.errors import InputError
 from sfumato.files import write_atomic
 from sfumato.numbers import whole_number
@@ -72,7 +73,7 @@ def command(
     else:
         place = {"secret": secret, "tenant": tenant, "collection": collection}
         opening = _store(target, protector, place, key, state)
-    with opening as opened:
+    with opening as opened, progress("working out what an attacker can do", None):
         rate = (
             None
             if sample is None

@@ -23,6 +23,7 @@ from sfumato.cli.options.sealed import (
 )
 from sfumato.cli.options.shared import TextColumnOption, column_names
 from sfumato.cli.output import JsonOption, console, write_json
+from sfumato.cli.progress import progress
 from sfumato.errors import InputError
 from sfumato.inputs import ColumnNames, read
 from sfumato.sealing.client.contents import SealedResult
@@ -63,7 +64,7 @@ def command(
     if queries is not None:
         asked, ids = _questions(queries, column_names(text_column), id_column)
     allowed = _filter(where or [])
-    with open_sealed(store, key, tenant, state, embedder) as sealed:
+    with open_sealed(store, key, tenant, state, embedder) as sealed, progress("searching", None):
         if name is not None:
             found = [sealed.search_name(name, k, allowed)]
         else:

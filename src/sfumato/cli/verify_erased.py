@@ -21,6 +21,7 @@ from sfumato.cli.options.sealed import (
 )
 from sfumato.cli.options.shared import TextColumnOption, column_names
 from sfumato.cli.output import JsonOption, console, write_json
+from sfumato.cli.progress import progress
 from sfumato.cli.search import open_sealed
 from sfumato.errors import InputError
 from sfumato.inputs import ColumnNames, read
@@ -57,7 +58,7 @@ def command(
     secret = SealingKey.load(key)
     folder = state_folder(key, secret, store, tenant, state)
     paths, unseen = _paths(store, folder, files or [])
-    with open_sealed(store, key, tenant, state) as sealed:
+    with open_sealed(store, key, tenant, state) as sealed, progress("looking into files", None):
         found = verify_erased(
             sealed, secret, list(dict.fromkeys(ids)), texts=values, files=paths, unseen=unseen
         )
