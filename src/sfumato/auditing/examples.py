@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.auditing.readable import WrittenTexts
 from sfumato.concepts.concept import Concept
 from sfumato.metrics.leakage import named, token
 from sfumato.trials.reading import READY_MADE, Calibration, Guesses, Reading
 from sfumato.trials.split import Split
+
+if TYPE_CHECKING:
+    from sfumato.auditing.readable import WrittenTexts
 
 HIDDEN = "(not shown)"
 _EXAMPLES, _LISTED = 6, 3

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from sfumato.auditing.readable import AlsoReadable
 from sfumato.auditing.truth import Truth
 from sfumato.auditing.verdict import Outcome, Verdict
 from sfumato.metrics.intervals import Figure, exact_share
@@ -19,6 +18,7 @@ from sfumato.trials.rows import AttackRow
 from sfumato.trials.touched import Use
 
 if TYPE_CHECKING:
+    from sfumato.auditing.readable import AlsoReadable
     from sfumato.trials.questions.membership import MembershipFound
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sfumato.auditing.readable import AlsoReadable
 from sfumato.auditing.result import Audit
 from sfumato.trials.rows import AttackRow, percent
+
+if TYPE_CHECKING:
+    from sfumato.auditing.readable import AlsoReadable
 
 _PLAIN = {
     ("removal", "starred"): "cutting the term out and putting a * in its place",
