@@ -13,7 +13,6 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Generic, TypeVar
 
 from sfumato.errors import MissingPackageError, ParameterError
-from sfumato.suggesting import did_you_mean
 
 Part = TypeVar("Part")
 
@@ -94,6 +93,8 @@ class Registry(Generic[Part]):
         """The table's row for `name`."""
         if isinstance(name, str) and name in self._entries:
             return self._entries[name]
+        from sfumato.suggesting import did_you_mean  # most names are right
+
         hint = did_you_mean(name, self.names(), self._others)
         known = ", ".join(self.names()) or "none"
         raise ParameterError(f"The {self.kind} has to be one of: {known}. Found {name!r:.60}.{hint}")

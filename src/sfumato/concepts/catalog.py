@@ -19,7 +19,6 @@ from sfumato.concepts.lists import medical, organisations, people, places
 from sfumato.concepts.texts import made_up
 from sfumato.concepts.texts.swaps import TermSwap
 from sfumato.errors import ParameterError
-from sfumato.suggesting import did_you_mean
 
 
 def _entities(label: str) -> WayToFind:
@@ -282,6 +281,8 @@ def lookup(name: str) -> CatalogEntry:
         return CATALOG[wanted]
     if (brought := _of_another_package(wanted)) is not None:
         return brought
+    from sfumato.suggesting import did_you_mean  # most names are right
+
     hint = did_you_mean(wanted, CATALOG, _NEAR)
     raise ParameterError(
         f"The concept has to be one of: {', '.join(CATALOG)}. Found {name!r:.60}.{hint} "

@@ -78,7 +78,9 @@ def what_else(found: AlsoReadable | None, hidden: str) -> dict[str, Any] | None:
     """What else is readable? Counts of texts, kind by kind; None where no reader fits."""
     if found is None:
         return None
-    rows = sorted(found.kinds, key=lambda each: (-each.released / each.texts, each.kind))
+    heard = [each for each in found.kinds if each.clean or each.released or each.swapped]
+    rows = sorted(heard, key=lambda each: (-each.released, -each.clean, each.kind))
+    silent = [each.kind for each in found.kinds if each not in heard]
     most = [each.kind for each in rows if each.released > each.swapped]
     lead = (
         f"This audit is about {hidden}. Everything else stays in the vectors, because search needs it. A "
@@ -86,7 +88,7 @@ def what_else(found: AlsoReadable | None, hidden: str) -> dict[str, Any] | None:
         "counts the texts in which it named something that really stands there."
     )
     advice = (
-        f"More than chance was read of: {', '.join(most)}. To hide those as well, name them when you learn: "
+        f"Named more often than from another text's vector: {', '.join(most)}. To hide those as well, name them when you learn: "
         + " ".join(f"--concept {kind}" for kind in most)
         + "."
         if most
@@ -97,4 +99,6 @@ def what_else(found: AlsoReadable | None, hidden: str) -> dict[str, Any] | None:
          "swapped": each.swapped}
         for each in rows
     ]  # fmt: skip
+    if silent:
+        advice += f" Nothing at all was named of: {', '.join(silent)}."
     return {"lead": lead, "rows": table, "advice": advice}
