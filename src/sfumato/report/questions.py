@@ -88,9 +88,8 @@ def what_else(found: AlsoReadable | None, hidden: str) -> dict[str, Any] | None:
         "counts the texts in which it named something that really stands there."
     )
     advice = (
-        f"Named more often than from another text's vector: {', '.join(most)}. To hide those as well, name them when you learn: "
-        + " ".join(f"--concept {kind}" for kind in most)
-        + "."
+        f"Named more often than from another text's vector: {', '.join(most)}. To hide those as well, "
+        "name them when you learn: " + " ".join(f"--concept {kind}" for kind in most) + "."
         if most
         else "Of other kinds no more was read than another text's vector gives."
     )
