@@ -66,12 +66,21 @@ def test_several_studies_end_in_one_folder(made_up, tmp_path, monkeypatch, capsy
     assert "dppn: 0 parts run, 2 kept." in capsys.readouterr().out
 
 
-def test_a_quick_run_of_one_study_prints_its_tables(made_up, tmp_path, capsys):
+def test_a_quick_run_prints_the_tables_of_its_studies(made_up, tmp_path, capsys):
     for quick, names in ((True, ["sparse"]), (True, ["sparse", "dppn"]), (False, ["sparse"])):
         out = tmp_path / f"{quick}-{len(names)}"
         command.command(names, data=tmp_path, output=out, quick=quick, jobs=1)
         shown = capsys.readouterr().out
-        assert ("A quick run" in shown) == (quick and len(names) == 1)
+        assert shown.count("A quick run") == (sum(len(made_up[name].parts) for name in names) if quick else 0)
+
+
+@pytest.mark.parametrize("text", ["", "# A page\n", "<!-- study sparse -->\nno end\n"])
+def test_a_page_without_a_place_is_not_said_to_be_filled(tmp_path, text, made_up):
+    page = tmp_path / "page.md"
+    page.write_text(text)
+    done = sfumato("study", "sparse", "--data", ".", "--page", "page.md", "-o", "results", cwd=tmp_path)
+    assert done.returncode == 2 and "no place to fill" in done.stderr and "Filled" not in done.stdout
+    assert page.read_text() == text and not (tmp_path / "results").exists()
 
 
 def test_a_study_that_refuses_ends_the_command_with_its_line(made_up, tmp_path):

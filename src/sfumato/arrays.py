@@ -117,7 +117,8 @@ def _refuse(array: FloatArray, good: NDArray[np.bool_], offset: int, largest: fl
     if peak == 0.0 or float(np.linalg.norm(wide / peak)) * peak < largest * 1e-15:
         raise VectorError(f"{where} is zero or too small to have a direction. Remove it first.", row + offset)
     raise VectorError(
-        f"{where} has a norm above the bound {largest:g}. Normalise the vectors, or pass max_norm=.",
+        f"{where} has a norm above the bound {largest:g}. Scale the vectors to length {largest:g}, or make "
+        "the mechanism for longer ones (--max-norm with --mechanism, max_norm= in Python).",
         row + offset,
     )
 
@@ -138,6 +139,19 @@ def check_rows(array: FloatArray, largest: float) -> None:
             good[~good] = (norms <= math.sqrt(bound)) & (norms >= math.sqrt(smallest))
             if not good.all():
                 _refuse(block, good, start, largest)
+
+
+def check_finite(array: FloatArray, what: str) -> None:
+    """Refuse NaN and infinity, and say in which row of what they are."""
+    for start, block in row_blocks(array, 1 << 22):
+        good = np.isfinite(block).all(axis=1)
+        if not good.all():
+            row = start + int(np.argmin(good))
+            raise VectorError(
+                f"Row {row} of {what} holds NaN or infinity. Every number must be finite. Correct that row, "
+                "or leave it out.",
+                row,
+            )
 
 
 def row_blocks(array: FloatArray, elements: int) -> Iterator[tuple[int, FloatArray]]:

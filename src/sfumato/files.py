@@ -22,6 +22,9 @@ _DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, er
 _NO_SYNC = frozenset({errno.EINVAL, errno.ENOTSUP})
 _NO_LINK = frozenset({errno.EPERM, errno.ENOTSUP, errno.EMLINK})
 _READ_TRIES = 20
+LEAST_ROOM = 16 << 20
+"""Bytes that have to be free where results are to be written."""
+_TRIAL = 1 << 16
 
 
 def require_place(path: PathLike) -> None:
@@ -31,6 +34,29 @@ def require_place(path: PathLike) -> None:
         raise ArtifactError(
             f"Could not write `{path}`: there is no folder `{parent}`. Make it, or choose another place."
         )
+
+
+def require_room(path: PathLike, size: int = LEAST_ROOM) -> None:
+    """Refuse, before any work, an output that could not be written: no folder, no right, no room.
+
+    A few bytes are written beside it and go again: nothing else knows of quotas and read-only disks.
+    """
+    require_place(path)
+    final = Path(os.path.realpath(path))
+    if final.exists() and not final.is_file() and not final.is_dir():
+        return  # a pipe or a device
+    trial = final.with_name(f".{final.name[:100]}.{secrets.token_hex(8)}.tmp")
+    with _writing(final):
+        free = shutil.disk_usage(final.parent).free
+        if free < size:
+            raise ArtifactError(
+                f"Could not write `{path}`: about {size >> 20} MiB are needed and {free >> 20} MiB are free. "
+                "Make room, or choose another place."
+            )
+        try:
+            trial.write_bytes(bytes(_TRIAL))
+        finally:
+            trial.unlink(missing_ok=True)
 
 
 @contextmanager

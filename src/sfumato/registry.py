@@ -6,9 +6,8 @@ import importlib
 import importlib.util
 import sys
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
 from typing import Generic, TypeVar
@@ -47,10 +46,17 @@ class Registry(Generic[Part]):
         kind: What they are called in messages.
         entries: Our own.
         group: Entry points under which installed packages bring more; "" where there are none.
+        others: Other words for some names, to ask whether they were meant.
     """
 
-    def __init__(self, kind: str, entries: Iterable[Entry], group: str = "") -> None:
-        self.kind, self.group = kind, group
+    def __init__(
+        self,
+        kind: str,
+        entries: Iterable[Entry],
+        group: str = "",
+        others: Mapping[str, str] | None = None,
+    ) -> None:
+        self.kind, self.group, self._others = kind, group, dict(others or {})
         self._own: dict[str, Entry] = {}
         for entry in entries:
             self._add(entry)
@@ -87,8 +93,9 @@ class Registry(Generic[Part]):
         """The table's row for `name`."""
         if isinstance(name, str) and name in self._entries:
             return self._entries[name]
-        close = get_close_matches(name.lower(), self.names(), n=1) if isinstance(name, str) else []
-        hint = f" Did you mean `{close[0]}`?" if close else ""
+        from sfumato.suggesting import did_you_mean  # most names are right
+
+        hint = did_you_mean(name, self.names(), self._others)
         known = ", ".join(self.names()) or "none"
         raise ParameterError(f"The {self.kind} has to be one of: {known}. Found {name!r:.60}.{hint}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import io
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from rich.console import Console
 from rich.progress import Progress
 from tests.cli.test_main import as_program, sfumato
 
-from sfumato.cli import manners, progress
+from sfumato.cli import main, manners, progress
 
 
 @pytest.fixture(autouse=True)
@@ -115,4 +116,25 @@ def test_a_line_without_a_total_foretells_nothing():
 
 
 def test_a_wrong_word_is_answered_with_the_right_one():
-    assert "Did you mean 'audit'" in as_program("audt").stderr
+    assert "Did you mean `audit`" in as_program("audt").stderr
+
+
+def test_nothing_is_foretold_from_the_first_moments():
+    bar = Progress(console=Console(file=io.StringIO()), disable=True)
+    bar.add_task("embedding", total=100, completed=2)
+    assert "2 of 100" in progress.line(bar.tasks[0]) and "to go" not in progress.line(bar.tasks[0])
+
+
+def test_work_that_is_not_counted_shows_no_zero():
+    bar = Progress(console=Console(file=io.StringIO()), disable=True)
+    bar.add_task("sealing", total=None)
+    assert progress.line(bar.tasks[0]).startswith("sfumato: sealing, after ")
+
+
+SHORT = {"attacks", "card", "concepts", "embedders", "mcp", "mechanisms", "plan", "serve", "stores"}
+"""Commands of seconds, and servers, which keep a log of their own."""
+
+
+@pytest.mark.parametrize("name", sorted(set(main.COMMANDS) - SHORT))
+def test_every_long_command_tells_a_log_how_far_it_is(name):
+    assert "progress(" in inspect.getsource(main.own_module(name))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import html
 import re
 
 import pytest
 
+from sfumato.auditing.readable import AlsoReadable, KindRead
 from sfumato.auditing.several import together
 from sfumato.auditing.verdict import Verdict
 from sfumato.mechanisms import Identity
@@ -13,7 +15,8 @@ from sfumato.metrics.intervals import Figure
 from sfumato.report import audit_page
 from sfumato.report.chart import Point, Series, bar, tradeoff
 from sfumato.trials.questions.oracle import Oracle
-from tests.auditing.made import baseline, informed, made_audit, row
+from sfumato.trials.removal import RemovalRow
+from tests.auditing.made import baseline, informed, made_audit, row, utility
 from tests.auditing.test_several import audit_of
 
 EXAMPLE = {
@@ -30,7 +33,7 @@ EXAMPLE = {
 def words(page):
     """What a reader sees."""
     shown = re.sub(r"<(style|title)>.*?</\1>|<title>.*?</title>", "", page, flags=re.DOTALL)
-    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", shown).replace("\u00a0", " "))
+    return html.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", shown).replace("\u00a0", " ")))
 
 
 def test_the_verdict_comes_first_in_words():
@@ -154,7 +157,9 @@ def test_texts_are_escaped_and_right_guesses_marked():
 def test_private_terms_have_no_names():
     named, private = words(audit_page(made_audit())), words(audit_page(made_audit(source="spans")))
     assert "asthma" in named and "gout" in named
-    assert "asthma" not in private and "term 1" in private and "have no names" in private
+    assert (
+        "asthma" not in private and "your term no. 1" in private and "numbered here and not named" in private
+    )
 
 
 def test_the_promise_is_in_plain_words():
@@ -183,7 +188,7 @@ def test_everything_that_was_left_out_or_limited_is_said():
 
 def test_the_comparison_is_put_in_words():
     shown = words(audit_page(made_audit()))
-    assert "the lowest excess leakage of a baseline is 40 % (leace, terms erased)" in shown
+    assert "the other defence that leaks least is leace, terms erased: an excess of 40 %." in shown
     assert "What is audited here has 5.0 % at 97 %" in shown
     refused = made_audit(rows=[row(control=0.1, floor=0.1, released=0.1, works=False)])
     assert "has no figure to compare" in words(audit_page(refused))
@@ -232,3 +237,43 @@ def test_bars_of_a_term():
         and 'class="bar-released" y="5" width="80.0"' in drawn
     )
     assert "bar-floor" not in bar(0.9, None, None)
+
+
+CUT = RemovalRow(0.17, 0.15, utility(1.06))
+
+
+def test_why_not_remove_the_word_is_answered_with_the_audits_figures():
+    shown = words(audit_page(made_audit(removal=CUT)))
+    answer = shown[shown.index("Why not simply remove the word?") :]
+    assert "still gives 17 % of them away (a constant guess has 5.0 %) and 106 % of use is kept" in answer
+    assert "More is read here than where the term is cut out" in answer
+    less = made_audit(removal=CUT, rows=[row(released=0.02, interval=(-0.09, -0.02))])
+    assert "Less is read here" in words(audit_page(less))
+    alike = made_audit(removal=CUT, rows=[row(released=0.1, interval=(-0.02, 0.02))])
+    assert "cannot be told apart" in words(audit_page(alike))
+    assert "simply remove" not in words(audit_page(made_audit(removal=None)))
+
+
+def test_what_else_is_readable_is_counted_and_not_shown():
+    found = AlsoReadable(
+        "minilm",
+        16,
+        (KindRead("age", 4, 1, 0, 0), KindRead("person", 9, 8, 6, 1), KindRead("email", 2, 0, 0, 0)),
+    )
+    shown = words(audit_page(made_audit(readable=found)))
+    answer = shown[shown.index("What else is readable?") :]
+    assert "wrote 16 of the attacked texts anew" in answer
+    assert answer.index("person 9 8 6 1 ") < answer.index("age 4 1 0 0 ")
+    assert "Named more often than from another text's vector: person." in answer
+    assert "--concept person. Nothing at all was named of: email." in answer
+    nothing = AlsoReadable("minilm", 16, (KindRead("age", 4, 1, 0, 0),))
+    assert "no more was read than another text's vector gives" in words(
+        audit_page(made_audit(readable=nothing))
+    )
+    assert "What else is readable" not in words(audit_page(made_audit()))
+
+
+def test_names_that_only_we_know_are_put_in_plain_words():
+    shown = words(audit_page(made_audit(baselines=(baseline("removal", "starred", excess=0.0, kept=1.0),))))
+    assert "starred" not in shown and "cutting the term out and putting a * in its place" in shown
+    assert "In the words of others" not in shown and "security and privacy frameworks" in shown

@@ -108,6 +108,8 @@ def page(browser, request):
 def opened(page, running):
     page.goto(running.url)
     page.wait_for_selector('#noise[max="6"]')
+    page.wait_for_selector("#neutral-choice:not([hidden])")
+    page.wait_for_selector("#progress:empty", state="attached")  # every amount of noise is measured
     return page
 
 
@@ -168,6 +170,59 @@ def test_the_noise_moves_what_is_shown(page, running):
     assert_clean(page, running)
 
 
+def test_neutral_texts_can_be_switched_off_in_the_preview(page, running):
+    opened(page, running)
+    told = running.ask("GET", "/console/state")[2]["preview"]
+    clean, off = ([each["read"] for each in told[name]] for name in ("steps", "plain"))
+    # With neutral texts noise changes little, and without them it is all there is.
+    assert max(clean) - min(clean) < 0.1 and off[0] > max(clean) + 0.4 and off[0] > off[-1]
+    lines = page.locator("#chart polyline.other").get_attribute("points")
+    page.fill("#text", SENTENCE)
+    page.click("#look")
+    page.wait_for_selector("#result:not([hidden])")
+    with page.expect_response("**/console/try"):
+        page.locator("#noise").fill("0")
+    with page.expect_response("**/console/try") as answer:
+        page.uncheck("#neutral")
+    assert answer.value.json()["neutral"] is False
+    page.get_by_text("embedded as it stands").wait_for()
+    assert "malaria" in page.inner_text("#read-released .hit")
+    assert page.locator("#chart polyline.other").get_attribute("points") != lines
+    assert page.inner_text("#other-words") == "the same with neutral texts"
+    assert_clean(page, running)
+
+
+def test_the_chart_says_from_the_first_second_how_far_it_is(page, running):
+    opened(page, running)
+
+    def beginning(route):
+        found = route.fetch().json()
+        found["preview"] |= {
+            "status": "building",
+            "complete": False,
+            "steps": [],
+            "plain": [],
+            "progress": 0.35,
+        }
+        route.fulfill(json=found)
+
+    page.route("**/console/state", beginning)
+    page.goto(running.url)
+    page.locator("#chart text", has_text="Measuring on made-up records: 35 %").wait_for()
+    assert page.locator("#chart .grid").count() == 5 and page.locator("#chart .done").count() == 1
+    assert "35 %" in page.inner_text("#progress")
+    assert_clean(page, running)
+
+
+def test_what_is_tried_is_checked(running):
+    for body, words in (
+        ({"text": "x", "factor": 1, "neutral": "no"}, "`neutral` must be true or false"),
+        ({"text": "x", "factor": 7, "neutral": False}, "`factor` must be one of"),
+    ):
+        status, _, told = running.ask("POST", "/console/try", body)
+        assert status == 400 and words in told["error"]["message"]
+
+
 def test_looking_costs_nothing_and_releasing_does(page, running):
     opened(page, running)
     before = spent(running)
@@ -196,8 +251,12 @@ def test_by_keyboard_alone(page, running):
             page.keyboard.press("ArrowRight")
         if order[-1] == "look":
             page.keyboard.press("Enter")
-    assert order[0] == "SUMMARY" and order[1] == "text" and order[5:8] == ["noise", "look", "document"]
-    assert order[8] == "BUTTON"
+    assert (
+        order[0] == "SUMMARY"
+        and order[1] == "text"
+        and order[5:9] == ["noise", "neutral", "look", "document"]
+    )
+    assert order[9] == "BUTTON"
     assert page.evaluate("() => getComputedStyle(document.querySelector('#look')).outlineStyle") is not None
     page.wait_for_selector("#result:not([hidden])")
     assert "1.5 times" in page.inner_text("#noise-words")

@@ -7,6 +7,7 @@ import signal
 import socket
 import threading
 import time
+import urllib.request
 
 import numpy as np
 import pytest
@@ -82,8 +83,18 @@ def test_something_that_is_no_http_is_refused(running):
     assert PRIVATE not in running.log
 
 
-def test_without_a_console_there_is_no_page(running):
-    assert running.ask("GET", "/")[0] == 404 and running.ask("GET", "/console/state")[0] == 404
+def test_without_a_console_there_is_a_greeting_and_nothing_behind_it(running):
+    assert running.ask("GET", "/console/state")[0] == 404
+    status, _, words = running.ask("GET", "/")
+    assert status == 200 and words["service"] == "Sfumato gateway"
+    assert words["addresses"]["embeddings"] == "POST /v1/embeddings"
+    asked = urllib.request.Request(running.url, headers={"Accept": "text/html,*/*;q=0.8"})
+    with urllib.request.urlopen(asked) as answer:
+        page = answer.read().decode()
+        assert answer.headers["Content-Type"].startswith("text/html") and answer.headers["Vary"] == "Accept"
+        policy = answer.headers["Content-Security-Policy"]
+    assert "The gateway is running" in page and "/v1/embeddings" in page and "No key is needed" in page
+    assert "<script" not in page and "unsafe" not in policy
 
 
 @pytest.fixture

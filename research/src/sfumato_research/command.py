@@ -84,13 +84,14 @@ def _results(
         for study, done in ended:
             found[study.name] = read_result(done.path)
             console().print(f"{study.name}: {len(done.ran)} parts run, {len(done.kept)} kept. {done.path}")
-    if setting.quick and len(studies) == 1:
-        _show(found[studies[0].name])
+    if setting.quick:
+        for study in studies:
+            _show(found[study.name])
     return found
 
 
 def _show(result: dict[str, Any]) -> None:
-    """A quick run of one study is to be looked at: print what its page would hold."""
+    """A quick run is to be looked at: print what the page of a study would hold."""
     from sfumato_research.studies.page import whole
 
     console().print(whole(result["parts"], "."), markup=False, highlight=False, soft_wrap=True)
@@ -117,7 +118,7 @@ def command(
     part: Annotated[list[str] | None, typer.Option(help="Only this part; may be given again.")] = None,
     quick: Annotated[
         bool,
-        typer.Option("--quick", help="Fewer texts and settings, one seed; prints the tables of one study."),
+        typer.Option("--quick", help="Fewer texts and settings, one seed; prints the tables."),
     ] = False,
     again: Annotated[bool, typer.Option("--again", help="Run parts anew that are there already.")] = False,
     seed: Annotated[int, typer.Option(min=0, help="Seed of everything that is drawn.")] = 0,
@@ -144,11 +145,14 @@ def command(
     """
     from sfumato.errors import ParameterError
     from sfumato_research.studies import STUDIES, Setting, load_study
+    from sfumato_research.studies.page import require_marks
 
     out = console()
     if not names and not page:
         write_json(json, {"studies": _list()})
         return
+    for each in page or []:
+        require_marks(each)  # before hours of work
     results: dict[str, Any] = {}
     if names:
         studies = [load_study(name) for name in dict.fromkeys(STUDIES if names == ["all"] else names)]

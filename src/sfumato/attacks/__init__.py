@@ -128,6 +128,13 @@ ATTACKS: Registry[Attack] = Registry(
         ),
     ],
     group="sfumato.attacks",
+    others={
+        "vec2text": "corrector",
+        "inversion": "corrector",
+        "mlc": "tokens",
+        "geia": "decoder",
+        "reader": "minilm",
+    },
 )
 
 __all__ = [

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.attacks import ATTACKS
 from sfumato.concepts.concept import Concept
-from sfumato.errors import SfumatoError
 from sfumato.metrics.leakage import named, token
 from sfumato.trials.reading import READY_MADE, Calibration, Guesses, Reading
 from sfumato.trials.split import Split
-from sfumato.trials.target import Target
+
+if TYPE_CHECKING:
+    from sfumato.auditing.readable import WrittenTexts
 
 HIDDEN = "(not shown)"
 _EXAMPLES, _LISTED = 6, 3
@@ -45,13 +45,16 @@ def shown_by(calibration: Calibration, reading: Reading) -> Shown:
 
 
 def examples(
-    split: Split, target: Target, read: dict[str, tuple[Calibration, Reading]], showable: list[bool]
+    split: Split,
+    read: dict[str, tuple[Calibration, Reading]],
+    showable: list[bool],
+    written: WrittenTexts | None,
 ) -> list[dict[str, Any]]:
     """The first attacked texts that may be shown, beside what was read from clean and released vectors.
 
     A guess repeats what the attacker learned from other texts, so it is shown only where it is a public term
     or stands in a showable text; what he wrote, only where all he learned from may be shown. The ready-made
-    reader, where it is installed, writes these few texts even in an audit that does not measure it.
+    reader wrote some of them (`written`) even in an audit that does not measure it.
     """
     shown = {name: shown_by(*each) for name, each in read.items()}
     visible = np.array([showable[row] for row in split.source])
@@ -60,8 +63,13 @@ def examples(
     texts_allowed = bool(visible[split.learned].all())
     common = set.intersection(*(set(each.clean) for each in shown.values()))
     rows = [row for row in split.attacked.tolist() if visible[row] and row in common][:_EXAMPLES]
-    if rows and READY_MADE not in shown:
-        shown = shown | _written(split, target, rows)
+    if written is not None and READY_MADE not in shown:
+        rows = [row for row in rows if row in written.rows] or rows
+        clean, released = (
+            dict(zip(written.rows, each, strict=True)) for each in (written.clean, written.released)
+        )
+        if set(rows) <= set(written.rows):
+            shown[READY_MADE] = Shown(dict(clean), dict(released), learns=False)
 
     def side(guess: Guess, learns: bool) -> str | list[str]:
         if isinstance(guess, str):
@@ -86,26 +94,10 @@ def examples(
     ]
 
 
-def _written(split: Split, target: Target, rows: list[int]) -> dict[str, Shown]:
-    """What the ready-made reader writes of some rows; nothing where it is absent or cannot read them."""
-    encoder = split.embedder
-    if encoder is None or encoder.name != READY_MADE or not ATTACKS.installed(READY_MADE):
-        return {}
-    places = np.array(rows, np.intp)
-    released = target.documents()[places]
-    if released.shape[1] != encoder.dim:
-        return {}
-    try:
-        reader = ATTACKS.get(READY_MADE)().fit([], released[:0])
-        both = reader.recover(np.concatenate([split.clean[places], released])).rows
-    except SfumatoError:
-        return {}
-    clean, after = both[: len(rows)], both[len(rows) :]
-    return {
-        READY_MADE: Shown(
-            dict(zip(rows, clean, strict=True)), dict(zip(rows, after, strict=True)), learns=False
-        )
-    }
+def shown_first(split: Split, showable: list[bool]) -> list[int]:
+    """The attacked rows, those that may be shown before the others."""
+    rows = split.attacked.tolist()
+    return sorted(rows, key=lambda row: not showable[split.source[row]])
 
 
 def public_terms(concept: Concept) -> set[str]:

@@ -18,6 +18,7 @@ from sfumato.trials.rows import AttackRow
 from sfumato.trials.touched import Use
 
 if TYPE_CHECKING:
+    from sfumato.auditing.readable import AlsoReadable
     from sfumato.trials.questions.membership import MembershipFound
 
 
@@ -86,6 +87,8 @@ class Audit:
     """Leakage of each term: control, floor and released; `term` is None where its name is private."""
     examples: tuple[dict[str, Any], ...] = ()
     """Showable texts beside what was read of them."""
+    readable: AlsoReadable | None = None
+    """What a reader of texts still names of other kinds; None where no reader fits."""
     notes: tuple[str, ...] = ()
     settings: dict[str, Any] = field(default_factory=dict)
 
@@ -178,6 +181,7 @@ class Audit:
             "noise": self.noise,
             "terms": list(self.terms),
             "examples": list(self.examples),
+            "also_readable": None if self.readable is None else self.readable.to_dict(),
             "notes": list(self.notes),
             "settings": self.settings,
         }

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sfumato.attacks import ATTACKS
 from sfumato.attacks.base import OnStep
 from sfumato.auditing.cautions import cautions
-from sfumato.auditing.examples import by_term, examples
+from sfumato.auditing.examples import by_term, examples, shown_first
 from sfumato.auditing.result import Audit
 from sfumato.auditing.settings import AuditSettings
 from sfumato.auditing.several import Unaudited, together
@@ -28,8 +28,12 @@ from sfumato.trials.removal import removal_row
 from sfumato.trials.rivals import BaselineRow, installed_baselines
 from sfumato.trials.split import Split
 from sfumato.trials.suite import Suite
+from sfumato.trials.target import Target
 from sfumato.trials.touched import measure_use
 from sfumato.trials.utility import RowMeasure, ScoredPairs, Searches, utility_measures
+
+if TYPE_CHECKING:
+    from sfumato.auditing.readable import AlsoReadable, WrittenTexts
 
 
 def audit(
@@ -77,7 +81,7 @@ def audit(
     for name in chosen.plan().attacks:
         ATTACKS.entry(name)  # a name that is not in the table is refused before any work is done
     names, lacking = installed_baselines(chosen.plan().baselines) if chosen.baselines else ([], [])
-    steps = Steps(on_step, 3 + len(chosen.plan().attacks) + len(names))
+    steps = Steps(on_step, 4 + len(chosen.plan().attacks) + len(names))
     steps.begin("embedding")
     given = subject(
         texts, concept, protector=protector, released=released, clean=clean, embedder=embedder,
@@ -116,7 +120,7 @@ def _run(given: Subject, concept: Concept, chosen: AuditSettings, names: list[st
     wrong = _misfit(given, split, chosen.seed)
     baselines: list[BaselineRow] = []
     terms: list[dict[str, Any]] = []
-    removal = None
+    removal = written = readable = None
     if wrong:
         verdict = Verdict("refused", f"No verdict: {wrong}", None)
     else:
@@ -130,6 +134,8 @@ def _run(given: Subject, concept: Concept, chosen: AuditSettings, names: list[st
         calibration, reading = experiment.read[MAIN]
         columns = {"control": calibration.clean, "floor": calibration.bare, "released": reading.guesses}
         terms = by_term(split, columns)
+        steps.begin("reading texts")
+        written, readable = _read_anew(given, split, target)
     return Audit(
         verdict=verdict,
         truth=Truth.of(concept, given.protector),
@@ -147,10 +153,22 @@ def _run(given: Subject, concept: Concept, chosen: AuditSettings, names: list[st
         guarantee=target.guarantee.to_dict(),
         noise=noise_of(given.protector, split.clean.shape[1]),
         terms=tuple(terms),
-        examples=tuple(examples(split, target, experiment.read, given.showable)) if experiment.read else (),
+        examples=tuple(examples(split, experiment.read, given.showable, written)) if experiment.read else (),
+        readable=readable,
         notes=split.notes,
         settings=settings_of(chosen, given, split, target),
     )
+
+
+def _read_anew(
+    given: Subject, split: Split, target: Target
+) -> tuple[WrittenTexts | None, AlsoReadable | None]:
+    """Some of the attacked texts as the ready-made reader writes them, and what else it names in them."""
+    from sfumato.auditing.readable import MOST_TEXTS, also_readable, write_anew
+
+    written = write_anew(split, target, shown_first(split, given.showable)[:MOST_TEXTS])
+    hidden = () if given.protector is None else given.protector.concepts
+    return written, also_readable(written, split, hidden)
 
 
 def _certificate(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.arrays import as_vectors
+from sfumato.arrays import as_vectors, check_finite
 from sfumato.auditing.settings import AuditSettings
 from sfumato.concepts.concept import Concept
 from sfumato.concepts.texts.duplicates import joined, same_group
@@ -133,8 +133,9 @@ def subject(
     for name, given in per_text.items():
         if given is not None and len(given) != len(rows):
             raise InputError(f"`{name}` must have one entry a text. Found {len(given)} for {len(rows)}.")
+    stored, own = _vectors(released, len(rows), "released"), _vectors(clean, len(rows), "clean")
+    _require_known(rows, gold, stored is not None, embeds=embedder is not None or clean is None)
     encoder = _encoder(protector, embedder, clean)
-    stored = _vectors(released, len(rows), "released")
     if stored is not None and embedder is None and encoder is not None and stored.shape[1] != encoder.dim:
         raise InputError(
             f"The vectors have dimension {stored.shape[1]}, those of {encoder.name} {encoder.dim}. Name the "
@@ -147,7 +148,7 @@ def subject(
         else _labelled(truth_spans, concept, spans),
         protector=protector,
         released=stored,
-        clean=_vectors(clean, len(rows), "clean"),
+        clean=own,
         encoder=None if encoder is None else RememberingEmbedder(encoder, on_batch),
         spans=spans,
         showable=[False] * len(rows) if showable is None else [bool(each) for each in showable],
@@ -214,7 +215,28 @@ def _vectors(given: Any, rows: int, name: str) -> Vectors | None:
     array = np.asarray(as_vectors(given), np.float32)
     if len(array) != rows:
         raise InputError(f"There must be one {name} vector a text. Found {len(array)} for {rows} texts.")
+    check_finite(array, f"the {name} vectors")
     return array
+
+
+def _require_known(texts: list[str], gold: Sequence[Gold], stored: bool, *, embeds: bool) -> None:
+    """Refuse searches and pairs, before any work, that nobody can release or embed."""
+    asked = [
+        text
+        for each in gold
+        for text in (each.texts if isinstance(each, Searches) else (*each.first, *each.second))
+    ]
+    unknown = len(set(asked).difference(texts))
+    if unknown and stored:
+        raise InputError(
+            "Vectors made elsewhere can only be looked up: searches and pairs must be texts of the input. "
+            f"Found {unknown} that are not. Audit with --protector, or leave --searches and --utility out."
+        )
+    if unknown and not embeds:
+        raise InputError(
+            f"Searches and pairs have to be embedded. Found {unknown} that are not texts of the input. Name "
+            "the encoder with --embedder."
+        )
 
 
 def noise_of(protector: Protector | None, dim: int) -> dict[str, float | None]:

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import json as json_format
+from pathlib import Path
 from typing import Any
 
 from rich.markup import escape
 from rich.progress import Progress
 
 from sfumato.artifacts import require_free
+from sfumato.attacks import ATTACKS
 from sfumato.attacks.base import Attack, OnStep
 from sfumato.cli.attack_all import attack_all
-from sfumato.cli.attacked import GivenFiles, GivenRows, gather, open_victim
+from sfumato.cli.attacked import (
+    GivenFiles,
+    GivenRows,
+    gather,
+    label_map,
+    labelled_concept,
+    open_victim,
+)
 from sfumato.cli.options.attack import (
     AllOption,
     AttackOption,
@@ -22,6 +31,7 @@ from sfumato.cli.options.attack import (
     EmbeddingsOption,
     EpsilonOption,
     ForceOption,
+    IdColumnOption,
     LabelsOption,
     LimitOption,
     LoadOption,
@@ -34,14 +44,25 @@ from sfumato.cli.options.attack import (
     SettingOption,
     ShowOption,
     ShowTextsOption,
+    SpansOption,
     StepsOption,
     TermsOption,
     TextsOption,
     TrainOption,
 )
-from sfumato.cli.options.shared import AllowRemoteOption, InputFile, named_concepts
+from sfumato.cli.options.shared import (
+    AllowRemoteOption,
+    InputFile,
+    MaxNormOption,
+    TextColumnOption,
+    VectorColumnOption,
+    bound_given,
+    column_names,
+    named_concepts,
+)
 from sfumato.cli.output import JsonOption, console, write_json
 from sfumato.cli.progress import progress
+from sfumato.concepts.concept import Concept
 from sfumato.errors import InputError
 from sfumato.metrics.intervals import Figure
 from sfumato.numbers import whole_number
@@ -58,9 +79,9 @@ EXAMPLE = (
 _LIMIT = 20_000
 
 
-def _settings(values: list[str] | None) -> dict[str, Any]:
-    """What --set says: NAME=VALUE, the value as JSON or else as it is written."""
-    found: dict[str, Any] = {}
+def _settings(values: list[str] | None, **asked: int | None) -> dict[str, Any]:
+    """What --steps, --beam and --set say: NAME=VALUE, the value as JSON or else as it is written."""
+    found: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
     for each in values or []:
         name, equals, value = each.partition("=")
         if not equals or not name.isidentifier():
@@ -82,6 +103,8 @@ def _mover(bar: Progress) -> OnStep:
 def _show(result: AttackResult, rows: GivenRows, count: int, everything: bool) -> None:
     """Print recovered beside true, for rows that may be shown and no other."""
     screen, shown = console(), 0
+    if not count:
+        return
     for place, row in enumerate(result.trial.rows.tolist()):
         if shown == count:
             break
@@ -134,16 +157,21 @@ def command(
     minutes: MinutesOption = 10.0,
     texts: TextsOption = None,
     labels: LabelsOption = None,
+    text_column: TextColumnOption = None,
+    vector_column: VectorColumnOption = None,
+    id_column: IdColumnOption = None,
     train: TrainOption = None,
     embeddings: EmbeddingsOption = None,
     protector: ProtectorOption = None,
     mechanism: MechanismOption = None,
     epsilon: EpsilonOption = None,
     noise_ratio: NoiseRatioOption = None,
+    max_norm: MaxNormOption = None,
     embedder: EmbedderOption = None,
     allow_remote: AllowRemoteOption = None,
     concept: ConceptOption = None,
     terms: TermsOption = None,
+    spans: SpansOption = None,
     steps: StepsOption = None,
     beam: BeamOption = None,
     setting: SettingOption = None,
@@ -162,32 +190,41 @@ def command(
     _refuse(attack, everything, [name for name, value in one.items() if value is not None])
     if save is not None:
         require_free(save, replace=force)
-    files = GivenFiles(source, texts, embeddings, train, labels, whole_number(limit, "--limit", 1, 10**9))
+    most, names = whole_number(limit, "--limit", 1, 10**9), column_names(text_column, vector_column)
+    files = GivenFiles(source, texts, embeddings, train, labels, most, names, id_column)
     made = open_victim(protector, mechanism, epsilon, noise_ratio, allow_remote)
-    looked_for = named_concepts([concept] if concept else None, [terms] if terms else None, None)[0] \
-        if concept or terms else None  # fmt: skip
-    threat, rows, named = gather(files, made, (mechanism, epsilon, noise_ratio), embedder, seed)
+    looked_for = _concept(concept, terms, spans)
+    noise = (mechanism, epsilon, noise_ratio, bound_given(max_norm, mechanism))
+    threat, rows, own = gather(files, made, noise, embedder, seed)
+    looked_for, named = looked_for or labelled_concept(spans, rows, own), label_map(rows, own)
     if everything:
-        attack_all(threat, minutes, looked_for, named, seed, show_texts, json)
-        return
-    asked = {key: value for key, value in (("steps", steps), ("beam", beam)) if value is not None}
+        return attack_all(threat, minutes, looked_for, named, seed, show_texts, json)
     offered = offered_to_all(threat, looked_for, named, seed)
-    attacker = make_attack(str(attack), {**asked, **_settings(setting)}, offered)
+    attacker = make_attack(str(attack), _settings(setting, steps=steps, beam=beam), offered)
     with progress("setting up", 100) as bar:
-        result = run_attack(
-            attacker, threat, concept=looked_for, load=load, control=control, on_step=_mover(bar)
-        )
+        told: Any = {"load": load, "control": control, "on_step": _mover(bar)}
+        result = run_attack(attacker, threat, concept=looked_for, **told)
     _report(attacker.name, threat, result)
-    if show:
-        _show(result, rows, show, show_texts)
+    _show(result, rows, show, show_texts)
+    write_json(json, _record(attacker.name, attacker, threat, result))
     if save is not None:
         result.inverter.save(save)
         console().print(f"Fitted attack: {save}", highlight=False)
-    write_json(json, _record(attacker.name, attacker, threat, result))
+
+
+def _concept(concept: str | None, terms: Path | None, spans: str | None) -> Concept | None:
+    """What --concept or --terms says; what --spans names is known when the texts have been read."""
+    if sum(each is not None for each in (concept, terms, spans)) > 1:
+        raise InputError("One thing is looked for: give one of --concept, --terms and --spans.")
+    if concept is None and terms is None:
+        return None
+    return named_concepts([concept] if concept else None, [terms] if terms else None, None)[0]
 
 
 def _refuse(attack: str | None, everything: bool, alone: list[str]) -> None:
     """Refuse options that do not go together."""
+    if attack is not None:
+        ATTACKS.entry(attack)  # a wrong name is refused before any file is read
     if (attack is None) != everything:
         raise InputError("Name an attack with --attack NAME, or run all that fit with --all.")
     if everything and alone:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import typer
 
@@ -49,7 +49,14 @@ from sfumato.cli.options.audit import (
     UtilityOption,
     WorstCaseOption,
 )
-from sfumato.cli.options.shared import AllowRemoteOption, named_concepts, reference
+from sfumato.cli.options.shared import (
+    AllowRemoteOption,
+    TextColumnOption,
+    VectorColumnOption,
+    column_names,
+    named_concepts,
+    reference,
+)
 from sfumato.cli.output import JsonOption, console
 from sfumato.cli.progress import progress
 from sfumato.cli.sealed_audit import audit_sealed
@@ -166,6 +173,8 @@ def command(
     embeddings: EmbeddingsOption = None,
     store: StoreOption = None,
     text_field: TextFieldOption = None,
+    text_column: TextColumnOption = None,
+    vector_column: VectorColumnOption = None,
     id_column: IdColumnOption = None,
     group_column: GroupColumnOption = None,
     label_column: LabelColumnOption = None,
@@ -199,9 +208,8 @@ def command(
     options = dict(locals())
     _refuse(source, protector, embeddings, store, secret)
     settings = AuditSettings(
-        suite=suite,  # type: ignore[arg-type]
-        fail_above=fail_above, fail_absolute_above=fail_absolute_above, worst_case=worst_case,
-        baselines=baselines, attacks=tuple(attack or ()), rows=rows, seed=seed,
+        suite=cast("Any", suite), fail_above=fail_above, fail_absolute_above=fail_absolute_above,
+        worst_case=worst_case, baselines=baselines, attacks=tuple(attack or ()), rows=rows, seed=seed,
     )  # fmt: skip
     earlier = None if compare is None else read_audit(compare)
     if store is not None:
@@ -237,13 +245,14 @@ def _given(options: dict[str, Any]) -> Collected | AuditTexts:
     most = whole_number(options["limit"], "--limit", 1, 10**9)
     store, source, everything = options["store"], options["source"], options["show_texts"]
     columns = {name: options[name] for name in ("id_column", "group_column")}
+    names = column_names(options["text_column"], options["vector_column"])
     beside = {name: options[name] for name in ("label_column", "tags_column")}
     if store is None:
-        return AuditTexts(source, most, everything, **columns, **beside)
+        return AuditTexts(source, most, everything, **columns, **beside, names=names)
     if any(beside.values()):
         raise InputError("--label-column and --tags-column are of IN. Give --embeddings, not --store.")
     given = {"text_field": options["text_field"], "limit": most, "everything": everything}
-    return collect(store, source, **given, **columns)
+    return collect(store, source, **given, **columns, names=names)
 
 
 def _refuse(

@@ -26,6 +26,7 @@ from sfumato.cli.options.card import (
     UtilityOption,
     VerifyOption,
 )
+from sfumato.cli.options.shared import TextColumnOption
 from sfumato.cli.output import JsonOption, console, write_json
 from sfumato.errors import InputError
 
@@ -49,6 +50,7 @@ def command(
     protector: ProtectorOption = None,
     store: StoreOption = None,
     texts: TextsOption = None,
+    text_column: TextColumnOption = None,
     opening: OpeningOption = None,
     searches: SearchesOption = None,
     utility: UtilityOption = None,
@@ -69,7 +71,7 @@ def command(
                 raise InputError(f"{option} is for --verify. Leave it out.")
         if audit is None or signing_key is None or out is None:
             raise InputError("A card needs --audit FILE, --signing-key FILE and -o FILE.")
-        _make(target, audit, signing_key, out, candidates, texts, json)
+        _make(target, audit, signing_key, out, candidates, (texts, text_column), json)
     else:
         if signing_key is not None or out is not None or public_key is None:
             raise InputError("--verify needs --public-key FILE, and neither a signing key nor -o.")
@@ -78,7 +80,7 @@ def command(
         inputs = {
             "page": page, "target": store if protector is None else str(protector), "audit": audit,
             "texts": texts, "opening": opening, "searches": searches, "utility": utility,
-            "allow_remote": allow_remote or (),
+            "text_column": text_column, "allow_remote": allow_remote or (),
         }  # fmt: skip
         verify_card(Path(str(verify)), public_key, inputs, tolerance, json)
 
@@ -98,9 +100,10 @@ def _make(
     signing_key: Path,
     out: Path,
     candidates: int | None,
-    texts: Path | None,
+    given: tuple[Path | None, str | None],
     json: Path | None,
 ) -> None:
+    """Make a card, with a digest of the audited texts where their file and column are `given`."""
     from sfumato.accounting.keys import write_private
     from sfumato.cards import CardKey, card_page, describe_audit, make_card, open_target, sign_card
     from sfumato.cards.checking import parse_audit
@@ -116,10 +119,11 @@ def _make(
     content = read_bounded(audit, LARGEST_AUDIT, "audit")
     found = parse_audit(content)
     count = None if candidates is None else whole_number(candidates, "--candidates", 2, 10**9)
+    texts, text_column = given
     committed, beside = None, out.with_suffix(".opening")
     if texts is not None:
         salt = secrets.token_bytes(SALT_BYTES)
-        committed = commit(read_audited(texts, describe_audit(found)[1]["texts"])[0], salt)
+        committed = commit(read_audited(texts, describe_audit(found)[1]["texts"], text_column)[0], salt)
     body = make_card(
         opened.described,
         opened.certificate(found.get("certificate"), count),

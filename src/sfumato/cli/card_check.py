@@ -18,6 +18,7 @@ _LARGEST_PAGE = 4 << 20
 REPEATED = {
     "--protector", "--suite", "--fail-above", "--fail-absolute-above", "--worst-case", "--baselines",
     "--attack", "--rows", "--seed", "--limit", "--truth-spans", "--searches", "--utility",
+    "--text-column",
 }  # fmt: skip
 """Options of an audit that a card, or the inputs given beside it, can repeat."""
 
@@ -30,7 +31,8 @@ def verify_card(
     Args:
         file: the card.
         public_key: of the one who should have signed.
-        inputs: page, target, audit, texts, opening, searches, utility and allowed hosts, as far as given.
+        inputs: page, target, audit, texts, opening, searches, utility, text_column and
+            allowed hosts, as far as given.
         tolerance: how far a share may be off that is measured again.
         json: where to write the result.
     """
@@ -71,7 +73,7 @@ def _check_inputs(card: dict[str, Any], inputs: Mapping[str, Any], tolerance: fl
     if inputs["audit"] is not None:
         checks += check_audit(card, read_bounded(inputs["audit"], LARGEST_AUDIT, "audit"))
     if inputs["texts"] is not None:
-        rows, spans = read_audited(inputs["texts"], card["settings"]["texts"])
+        rows, spans = read_audited(inputs["texts"], card["settings"]["texts"], inputs["text_column"])
         opening = inputs["opening"]
         checks.append(check_texts(card, rows, None if opening is None else _salt(opening)))
         if target is None:
@@ -113,11 +115,12 @@ def _audit_again(
     return check_figures(card, found.to_dict(), tolerance)
 
 
-def read_audited(file: Path, count: int) -> tuple[list[str], Any]:
+def read_audited(file: Path, count: int, text_column: str | None = None) -> tuple[list[str], Any]:
     """The texts that were audited, and their spans."""
+    from sfumato.cli.options.shared import column_names
     from sfumato.cli.vectors import AuditTexts
 
-    found = AuditTexts(file, count, False)
+    found = AuditTexts(file, count, False, names=column_names(text_column))
     if len(found.texts) != count:
         raise InputError(
             f"{file.name} must hold the {count} texts that were audited. Found {len(found.texts)}."

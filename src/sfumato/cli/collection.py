@@ -11,7 +11,8 @@ import numpy as np
 from sfumato.cli.vectors import ID_COLUMN, by_id, group_of, groups_in
 from sfumato.concepts.base import Span
 from sfumato.errors import InputError
-from sfumato.inputs import read
+from sfumato.inputs import ColumnNames, read
+from sfumato.inputs.names import USUAL, no_column
 from sfumato.stores.base import Store
 from sfumato.stores.opening import open_store
 from sfumato.stores.rows import TEXT_FIELD
@@ -33,6 +34,8 @@ class Collected:
     group_column: str | None = None
     """What each row belongs to, in the file or the collection."""
     groups: list[str | None] | None = None
+    names: ColumnNames = USUAL
+    """What the columns of those files are called."""
     labels: list[str | None] | None = None
     tags: list[list[str]] | None = None
     """A collection says neither."""
@@ -44,7 +47,7 @@ class Collected:
 
     def vectors(self, path: Path | None, option: str) -> Any:
         """The vectors that a file holds of the same rows, by id: a collection has no order."""
-        return None if path is None else by_id(path, option, self.ids, self.id_column)
+        return None if path is None else by_id(path, option, self.ids, self.id_column, self.names)
 
 
 def collect(
@@ -56,10 +59,11 @@ def collect(
     group_column: str | None,
     limit: int,
     everything: bool,
+    names: ColumnNames = USUAL,
 ) -> Collected:
     """Read vectors from a collection, and their texts from it or, by id, from a file."""
     with open_store(url, create=False) as store:
-        found = Collected(id_column or ID_COLUMN, group_column=group_column)
+        found = Collected(id_column or ID_COLUMN, group_column=group_column, names=names)
         found.groups = None if group_column is None else []
         if source is not None:
             return _with_texts_of(store, source, found, limit, everything)
@@ -94,12 +98,10 @@ def _with_texts_of(store: Store, source: Path, found: Collected, limit: int, eve
     labelled = False
     spans: list[list[Span]] = []
     missing = 0
-    for batch in read(source, batch=_AT_ONCE, need="text"):
+    for batch in read(source, batch=_AT_ONCE, need="text", names=found.names):
         texts = batch.texts or []
         if id_column not in batch.columns:
-            raise InputError(
-                f"`{source.name}` has no column `{id_column}`. Name that of the ids with --id-column."
-            )
+            raise no_column(source.name, id_column, batch.columns, "--id-column")
         ids = [str(each) for each in batch.columns[id_column]]
         rows = store.get(dict.fromkeys(ids))
         vectors = dict(zip(rows.ids, rows.vectors, strict=True))

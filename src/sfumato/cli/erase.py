@@ -6,6 +6,7 @@ from dataclasses import asdict
 
 from sfumato.cli.options.sealed import IdsOption, KeyOption, StateOption, StoreOption, TenantOption
 from sfumato.cli.output import JsonOption, console, write_json
+from sfumato.cli.progress import progress
 from sfumato.cli.search import open_sealed
 
 NAME = "erase"
@@ -22,7 +23,7 @@ def command(
 ) -> None:
     """Erase rows: their salts are destroyed first, so that copies of the store open nothing of them."""
     names = list(dict.fromkeys(ids))
-    with open_sealed(store, key, tenant, state) as sealed:
+    with open_sealed(store, key, tenant, state) as sealed, progress("erasing", None):
         before = len(sealed)
         record = sealed.erase(names)
         erased = before - len(sealed)

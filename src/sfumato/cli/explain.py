@@ -23,8 +23,9 @@ from sfumato.cli.options.explain import (
     TrialsOption,
     TruthSpansOption,
 )
-from sfumato.cli.options.shared import reference
+from sfumato.cli.options.shared import TextColumnOption, column_names, reference
 from sfumato.cli.output import JsonOption, console, write_json
+from sfumato.cli.progress import progress
 from sfumato.errors import InputError
 from sfumato.files import write_atomic
 from sfumato.numbers import whole_number
@@ -32,6 +33,7 @@ from sfumato.numbers import whole_number
 if TYPE_CHECKING:
     from sfumato.certificates import Certificate, MissRate
     from sfumato.explaining import Explained
+    from sfumato.inputs import ColumnNames
 
 NAME = "explain"
 EXAMPLE = (
@@ -48,6 +50,7 @@ def command(
     distance: DistanceOption = None,
     sample: SampleOption = None,
     truth_spans: TruthSpansOption = None,
+    text_column: TextColumnOption = None,
     trials: TrialsOption = 1000,
     protector: ProtectorOption = None,
     secret: SecretOption = None,
@@ -71,8 +74,9 @@ def command(
     else:
         place = {"secret": secret, "tenant": tenant, "collection": collection}
         opening = _store(target, protector, place, key, state)
-    with opening as opened:
-        rate = None if sample is None else _miss_rate(opened, sample, str(truth_spans))
+    with opening as opened, progress("working out what an attacker can do", None):
+        names = column_names(text_column)
+        rate = None if sample is None else _miss_rate(opened, sample, str(truth_spans), names)
         found = explain(
             opened, candidates=candidates, guess=guess, distance=distance, detector=rate, trials=count
         )
@@ -121,7 +125,7 @@ def _store(
             yield ProtectedStore(store, reference(protector, **place))
 
 
-def _miss_rate(opened: Explained, sample: Path, labels: str) -> MissRate:
+def _miss_rate(opened: Explained, sample: Path, labels: str, names: ColumnNames) -> MissRate:
     from sfumato.certificates import miss_rate
     from sfumato.cli.sample import read_sample
     from sfumato.protector import Protector
@@ -130,7 +134,7 @@ def _miss_rate(opened: Explained, sample: Path, labels: str) -> MissRate:
     made = opened.protector if isinstance(opened, ProtectedStore) else opened
     if not isinstance(made, Protector) or not made.embeds_neutral:
         raise InputError("--sample is for a protector that looks for terms. This target looks for none.")
-    return miss_rate(made, *read_sample(sample), labels)
+    return miss_rate(made, *read_sample(sample, names), labels)
 
 
 def _show(found: Certificate) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any, cast
 
 from sfumato.artifacts import require_free
 from sfumato.certifying import release_words
@@ -32,13 +33,13 @@ from sfumato.cli.options.learn import (
     TruthSpansOption,
     WideOption,
 )
-from sfumato.cli.options.shared import InputFile, named_concepts
-from sfumato.cli.output import JsonOption, console, write_json
+from sfumato.cli.options.shared import InputFile, TextColumnOption, column_names, named_concepts
+from sfumato.cli.output import JsonOption, console, kept_elsewhere, write_json
 from sfumato.cli.progress import progress
 from sfumato.cli.sample import at_recall
 from sfumato.concepts.base import Span
 from sfumato.errors import InputError
-from sfumato.inputs import read, read_texts
+from sfumato.inputs import ColumnNames, read, read_texts
 from sfumato.learning import LearnSettings, learn
 from sfumato.protector import NEUTRAL_COPIES, Protector
 from sfumato.queries import WHAT_IS_LOST
@@ -58,11 +59,11 @@ _WAYS = {
 }
 
 
-def _read_all(path: Path, limit: int) -> tuple[list[str], list[list[Span]] | None]:
+def _read_all(path: Path, limit: int, names: ColumnNames) -> tuple[list[str], list[list[Span]] | None]:
     texts: list[str] = []
     spans: list[list[Span]] = []
     labelled = False
-    for batch in read(path, need="text"):
+    for batch in read(path, need="text", names=names):
         if batch.texts is None:
             raise InputError(f"{path.name} holds no texts. Learning needs texts.")
         texts += batch.texts
@@ -118,6 +119,7 @@ def _show(protector: Protector, out: Path) -> None:
 def command(
     source: InputFile,
     out: OutOption,
+    text_column: TextColumnOption = None,
     concept: ConceptOption = None,
     terms: TermsOption = None,
     spans: SpansOption = None,
@@ -145,26 +147,18 @@ def command(
 ) -> None:
     """Learn where a concept lives in an encoder's vectors, and save a protector."""
     settings = LearnSettings(
-        shape=shape,  # type: ignore[arg-type]
-        kind=kind,  # type: ignore[arg-type]
-        strength=strength,
-        epsilon=epsilon,
-        noise_ratio=noise_ratio,
-        neutral=neutral,
-        neutral_by=neutral_by,  # type: ignore[arg-type]
-        only_matching=only_matching,
-        hide_presence=hide_presence,
-        hide_context=hide_context,
-        hide_missed=hide_missed,
-        source=origin,  # type: ignore[arg-type]
-        limit=limit,
-    )
+        shape=cast("Any", shape), kind=cast("Any", kind), strength=strength, epsilon=epsilon,
+        noise_ratio=noise_ratio, neutral=neutral, neutral_by=cast("Any", neutral_by),
+        only_matching=only_matching, hide_presence=hide_presence, hide_context=hide_context,
+        hide_missed=hide_missed, source=cast("Any", origin), limit=limit,
+    )  # fmt: skip
     require_free(out, replace=force)
+    names = column_names(text_column)
     wanted, recalled = at_recall(
-        named_concepts(concept, terms, spans, wide=wide), recall, sample, truth_spans
+        named_concepts(concept, terms, spans, wide=wide), recall, sample, truth_spans, names
     )
-    texts, labelled = _read_all(source, max(50_000, 10 * limit))
-    ordinary = read_texts(background) if background is not None else None
+    texts, labelled = _read_all(source, max(50_000, 10 * limit), names)
+    ordinary = read_texts(background, names) if background is not None else None
     with progress("embedding", None) as bar:
         made = learn(
             texts,
@@ -176,7 +170,8 @@ def command(
             on_step=lambda label, count: bar.advance(bar.task_ids[0], count),
         )
     require_free(out, replace=force)  # another run may have been there meanwhile
-    digest = save_protector(made, out)
+    with kept_elsewhere(out, lambda other: save_protector(made, other)):
+        digest = save_protector(made, out)
     _show(made, out)
     record = {"guarantee": made.guarantee.to_dict(), "learned": made.learned.to_dict()}
     found = {} if recalled is None else {"recall": recalled}

@@ -13,6 +13,7 @@ import typer
 
 from sfumato.cli.manners import cost, heard, is_verbose
 from sfumato.errors import ParameterError, SfumatoError, place_of
+from sfumato.suggesting import did_you_mean
 from sfumato.version import __version__
 
 if TYPE_CHECKING:
@@ -51,6 +52,21 @@ GROUP = "sfumato.commands"
 ELSEWHERE = {"study": "pip install -e ./research, in a copy of the project's repository"}
 """Commands of packages beside this one, and how to install them."""
 _STOPPED = 130
+_NEAR = {
+    "train": "learn", "fit": "learn", "embed": "protect", "release": "protect", "privatize": "protect",
+    "anonymize": "protect", "encrypt": "seal", "query": "search", "find": "search", "delete": "erase",
+    "forget": "erase", "invert": "attack", "report": "audit", "test": "audit", "evaluate": "audit",
+    "certify": "explain", "certificate": "explain", "server": "serve", "gateway": "serve", "run": "serve",
+    "models": "embedders", "encoders": "embedders", "databases": "stores", "benchmark": "bench",
+    "redact": "rewrite", "estimate": "plan", "memory": "mcp", "studies": "study", "example": "demo",
+}  # fmt: skip
+"""Other words for commands, to ask whether they were meant."""
+_NEAR_OPTIONS = {
+    "--output": "--out", "--model": "--embedder", "--encoder": "--embedder", "--eps": "--epsilon",
+    "--noise": "--noise-ratio", "--column": "--text-column", "--field": "--text-column",
+    "--vectors": "--embeddings", "--queries": "--searches", "--limit-above": "--fail-above",
+    "--threshold": "--fail-above", "--category": "--concept", "--label": "--spans",
+}  # fmt: skip
 EPILOG = (
     "Exit codes: 0 success, 1 a failed verdict, 2 bad input, 3 no verdict. Every command takes --quiet "
     "(warnings and errors alone) and --verbose (where an error arose, and what the command cost)."
@@ -87,7 +103,7 @@ def _root(
 
 def _register(arguments: list[str]) -> None:
     """Load the command that was named, or all of them for the list: each brings its own imports."""
-    named = next((word for word in arguments if not word.startswith("-")), None)
+    named = arguments[0] if arguments and not arguments[0].startswith("-") else None
     app.registered_commands.clear()  # of an earlier run in this process
     if arguments == ["--version"]:
         return
@@ -105,6 +121,10 @@ def _modules(named: str | None) -> Iterator[Any]:
     elif named in ELSEWHERE:
         line = ELSEWHERE[named]
         raise ParameterError(f"`sfumato {named}` comes with a package of its own. Install it with: {line}.")
+    elif named is not None:
+        known = (*COMMANDS, *brought, *ELSEWHERE)
+        hint = did_you_mean(named, known, _NEAR)
+        raise ParameterError(f"There is no command {named!r:.60}.{hint} See: sfumato --help")
     else:
         yield from map(own_module, COMMANDS)
         yield from filter(None, map(_loaded, brought.values()))
@@ -156,6 +176,8 @@ def _code(arguments: list[str]) -> int:
         code = app(args=arguments, standalone_mode=False)
     except typer.Exit as stop:
         code = stop.exit_code
+    except _click.NoSuchOption as error:
+        return _refused(error, _no_option(error))
     except _click.ClickException as error:
         return _refused(error, error.format_message())
     except SfumatoError as error:
@@ -165,6 +187,14 @@ def _code(arguments: list[str]) -> int:
     except (KeyboardInterrupt, typer.Abort):
         return _STOPPED
     return code if isinstance(code, int) else 0
+
+
+def _no_option(error: Any) -> str:
+    """What was wrong with an option, and which one may have been meant."""
+    there = [name for each in error.ctx.command.params for name in each.opts] if error.ctx is not None else []
+    hint = did_you_mean(error.option_name, [name for name in there if name.startswith("--")], _NEAR_OPTIONS)
+    command = "" if error.ctx is None or not error.ctx.info_name else f" of `sfumato {error.ctx.info_name}`"
+    return f"There is no option {error.option_name!r:.60}{command}.{hint} See its --help."
 
 
 def _refused(error: Exception, line: str) -> int:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,8 +14,8 @@ import typer
 from rich.console import Console
 
 from sfumato.cli.manners import is_quiet
-from sfumato.errors import InputError
-from sfumato.files import require_place, write_atomic
+from sfumato.errors import ArtifactError, InputError
+from sfumato.files import require_room, write_atomic
 
 STANDARD_OUTPUT = "-"
 _json_on_standard_output = False
@@ -25,7 +26,7 @@ def checked_output(place: Any) -> Any:
     if place is not None and "://" not in str(place):
         if str(place) == STANDARD_OUTPUT:
             raise InputError("Standard output (-) is for --json alone. Name a file.")
-        require_place(place)
+        require_room(place)
     return place
 
 
@@ -58,16 +59,44 @@ def console(*, aside: bool = False) -> Console:
     return Console(stderr=aside, soft_wrap=not Console(stderr=aside).is_terminal, quiet=is_quiet())
 
 
+def as_json(data: Any) -> str:
+    """The form in which commands write their results."""
+    return json.dumps(data, indent=2, allow_nan=False) + "\n"
+
+
 def write_json(path: Path | None, data: Any) -> None:
     """Write `data` to `path` if one was given, or to standard output if that is `-`."""
     if path is None:
         return
-    written = json.dumps(data, indent=2, allow_nan=False) + "\n"
+    written = as_json(data)
     if str(path) == STANDARD_OUTPUT:
         sys.stdout.write(written)
         sys.stdout.flush()
     else:
         write_atomic(path, written.encode())
+
+
+@contextmanager
+def kept_elsewhere(place: Path, save: Callable[[Path], object]) -> Iterator[None]:
+    """Where the block cannot write to its place after all, save to a folder that only the user reads.
+
+    What took long to make is not lost to a full disk; the error that ends the command says where it is.
+    """
+    try:
+        yield
+    except ArtifactError as error:
+        try:
+            other = Path(tempfile.mkdtemp(prefix="sfumato-")) / place.name
+            save(other)
+        except (ArtifactError, OSError):
+            raise error from None
+        raise ArtifactError(f"{error} It was kept at `{other}`.") from None
+
+
+def write_result(path: Path, data: bytes) -> None:
+    """Write a result that took long to make."""
+    with kept_elsewhere(path, lambda other: write_atomic(other, data, permissions=0o600)):
+        write_atomic(path, data)
 
 
 def make_folder(folder: Path) -> None:

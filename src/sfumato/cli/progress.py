@@ -22,6 +22,8 @@ from sfumato.cli.manners import is_quiet
 
 FIRST_LINE, LONGEST_PAUSE = 10.0, 60.0
 """Seconds to the first line of a log, and between two of them once the work is long."""
+FORETOLD = 0.05
+"""The share of the work from which on it is said how long the rest will take."""
 
 
 class _Rate(ProgressColumn):
@@ -77,8 +79,9 @@ def _lines(bar: Progress, log: Console, done: threading.Event) -> None:
 def line(task: Task) -> str:
     """One task in words: what, how much of it, for how long, and how long still."""
     count = f"{task.completed:,.0f}" + ("" if task.total is None else f" of {task.total:,.0f}")
-    words = [f"sfumato: {task.description}: {count}", f"after {task.elapsed or 0:,.0f} s"]
-    if task.total and task.completed and task.elapsed:
+    counted = f": {count}" if task.total is not None or task.completed else ""
+    words = [f"sfumato: {task.description}{counted}", f"after {task.elapsed or 0:,.0f} s"]
+    if task.total and task.elapsed and task.completed >= FORETOLD * task.total:
         left = task.elapsed * (task.total - task.completed) / task.completed
         words.append(f"about {left:,.0f} s to go")
     return ", ".join(words)

@@ -36,7 +36,12 @@ from sfumato.cli.options.shared import (
     CeilingAdvantageOption,
     LedgerDistanceOption,
     LedgerOption,
+    MaxNormOption,
     SecretOption,
+    TextColumnOption,
+    VectorColumnOption,
+    bound_given,
+    column_names,
     plain_kind,
     reference,
 )
@@ -45,7 +50,8 @@ from sfumato.cli.progress import progress
 from sfumato.embedders import load_embedder
 from sfumato.errors import InputError
 from sfumato.evaluation.calibrate import Calibrated, calibrate, scaled
-from sfumato.inputs import count, read
+from sfumato.files import LEAST_ROOM, require_room
+from sfumato.inputs import ColumnNames, count, read
 from sfumato.learned import Learned
 from sfumato.numbers import whole_number
 from sfumato.protector import Protector
@@ -64,8 +70,11 @@ EXAMPLE = (
 )
 
 
-def _first_vectors(source: str, protector: Protector) -> Any:
-    batch = first_rows(folder(source), 2000) if is_parquet_folder(source) else next(read(source, batch=2000))
+def _first_vectors(source: str, protector: Protector, names: ColumnNames) -> Any:
+    if is_parquet_folder(source):
+        batch = first_rows(folder(source), 2000, names)
+    else:
+        batch = next(read(source, batch=2000, names=names))
     if batch.texts is not None and protector.embedder is not None:
         return protector.prepare(batch.texts, spans=batch.spans).vectors
     if batch.vectors is not None:
@@ -74,7 +83,13 @@ def _first_vectors(source: str, protector: Protector) -> Any:
 
 
 def _plain(
-    name: str, embedder: str | None, source: str, epsilon: float | None, ratio: float | None
+    name: str,
+    embedder: str | None,
+    source: str,
+    epsilon: float | None,
+    ratio: float | None,
+    names: ColumnNames,
+    max_norm: float = 1.0,
 ) -> Protector:
     """A protector that is a mechanism and nothing else."""
     kind: Any = plain_kind(name)
@@ -83,22 +98,25 @@ def _plain(
     if not kind.noisy:
         if epsilon is not None or ratio is not None:
             raise InputError(f"{name} adds no noise. Leave --epsilon and --noise-ratio out.")
-        return Protector(kind(), embedder, normalise=False, learned=learned)
+        return Protector(kind(max_norm=max_norm), embedder, normalise=False, learned=learned)
     if epsilon is not None and kind.strength != "epsilon":
         raise InputError(f"{name} is not set by an epsilon. Use --noise-ratio or --keep.")
     if epsilon is not None:
-        return Protector(kind(epsilon=epsilon), embedder, normalise=False, learned=learned)
-    start = Protector(kind(**{kind.strength: 1.0}), embedder, normalise=False, learned=learned)
+        return Protector(kind(epsilon=epsilon, max_norm=max_norm), embedder, normalise=False, learned=learned)
+    start = Protector(
+        kind(**{kind.strength: 1.0}, max_norm=max_norm), embedder, normalise=False, learned=learned
+    )
     if ratio is None:
         return start
-    width = _first_vectors(source, start).shape[1]
-    made = kind.from_noise_ratio(ratio, dim=width)
+    width = _first_vectors(source, start, names).shape[1]
+    made = kind.from_noise_ratio(ratio, dim=width, max_norm=max_norm)
     return replace(start, mechanism=made, learned=replace(learned, dim=width))
 
 
 def _choose(
     source: str, protector: Path | None, mechanism: str | None, embedder: str | None,
     epsilon: float | None, noise_ratio: float | None, keep: str | None, allow_remote: list[str] | None,
+    names: ColumnNames, max_norm: float | None,
 ) -> tuple[Protector, Calibrated | None]:  # fmt: skip
     if (protector is None) == (mechanism is None):
         raise InputError("Give either --protector DIR or --mechanism NAME.")
@@ -116,16 +134,21 @@ def _choose(
     else:
         if not asked and plain_kind(mechanism or "").noisy:
             raise InputError("Say how much noise: --epsilon, --noise-ratio or --keep.")
-        made = _plain(mechanism or "", embedder, source, epsilon, noise_ratio)
+        made = _plain(mechanism or "", embedder, source, epsilon, noise_ratio, names, max_norm or 1.0)
     if keep is None:
         return made, None
-    found = calibrate(made, _first_vectors(source, made), keep)
+    found = calibrate(made, _first_vectors(source, made, names), keep)
     return found.protector, found
 
 
 def _run(source: Path, out: Path, made: Protector, batch: int, **options: Any) -> ReleaseSummary:
-    batch_rows = whole_number(batch, "--batch", 1, 10**6)
-    with progress(source.name, count(source), rate="rows") as bar:
+    batch_rows, rows = whole_number(batch, "--batch", 1, 10**6), count(source)
+    if rows is not None and made.dim is not None:
+        drafts = out.with_name(f".{out.name}.parts")
+        done = sum(path.stat().st_size for path in drafts.glob("*.parquet"))
+        # Every number stands in a draft and in the output before the drafts go.
+        require_room(out, max(LEAST_ROOM, 2 * 4 * rows * made.dim - done))
+    with progress(source.name, rows, rate="rows") as bar:
         told = partial(bar.advance, bar.task_ids[0])
         return release_file(source, out, made, batch_rows=batch_rows, on_rows=told, **options)
 
@@ -142,10 +165,10 @@ def _run_folder(
         return release_folder(source, out, alone, **places, **counted, on_rows=told, **options)
 
 
-def _only_for(name: str, values: dict[str, object]) -> None:
+def _only_for_folders(values: dict[str, object]) -> None:
     given = [option for option, value in values.items() if value is not None]
     if given:
-        raise InputError(f"{given[0]} is for {name}.")
+        raise InputError(f"{given[0]} is for a folder of Parquet files.")
 
 
 def command(
@@ -157,6 +180,7 @@ def command(
     epsilon: EpsilonOption = None,
     noise_ratio: NoiseRatioOption = None,
     keep: KeepOption = None,
+    max_norm: MaxNormOption = None,
     keep_columns: KeepColumnsOption = None,
     only_matching: OnlyMatchingOption = False,
     allow_remote: AllowRemoteOption = None,
@@ -169,6 +193,8 @@ def command(
     tenant: TenantOption = "",
     collection: CollectionOption = "",
     batch: BatchOption = BATCH_ROWS,
+    text_column: TextColumnOption = None,
+    vector_column: VectorColumnOption = None,
     id_column: IdColumnOption = None,
     workers: WorkersOption = None,
     engine: EngineOption = "processes",
@@ -180,21 +206,23 @@ def command(
     whole = is_parquet_folder(source)
     files = [] if whole else files_of(Path(source), Path(out))
     if not whole:
-        _only_for("a folder of Parquet files", {
-            "--id-column": id_column, "--workers": workers, "--address": address,
-            "--engine": None if engine == "processes" else engine,
-        })  # fmt: skip
+        own_engine = None if engine == "processes" else engine
+        _only_for_folders({"--workers": workers, "--address": address, "--engine": own_engine})
     place = reference(
         protector, secret=secret, ledger=ledger, ceiling=ceiling, tenant=tenant, collection=collection,
         accounting=accounting, ceiling_advantage=ceiling_advantage, distance=distance,
     )  # fmt: skip
     first = source if whole else str(files[0][0])
-    made, found = _choose(first, protector, mechanism, embedder, epsilon, noise_ratio, keep, allow_remote)
-    made = replace(made, only_matching=only_matching or made.only_matching)
-    made = place.equip(made, create=True)
-    again: Any = {"keep_columns": keep_columns or [], "restart": restart}
+    names = column_names(text_column, vector_column)
+    bound = bound_given(max_norm, mechanism)
+    made, found = _choose(
+        first, protector, mechanism, embedder, epsilon, noise_ratio, keep, allow_remote, names, bound
+    )  # fmt: skip
+    made = place.equip(replace(made, only_matching=only_matching or made.only_matching), create=True)
+    again: Any = {"keep_columns": keep_columns or [], "id_column": id_column, "names": names}
+    again["restart"] = restart
     if whole:
-        workers_only = {"id_column": id_column, "workers": workers, "engine": engine, "address": address}
+        workers_only = {"workers": workers, "engine": engine, "address": address}
         done = [_run_folder(source, out, made, place, **workers_only, **again)]
     else:
         with results_folder(Path(out)) if Path(source).is_dir() else nullcontext():

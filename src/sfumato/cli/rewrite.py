@@ -7,6 +7,7 @@ import json as json_format
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -16,6 +17,7 @@ from sfumato.cli.options.rewrite import (
     DecoderOption,
     EpsilonOption,
     ExplanationOption,
+    IdColumnOption,
     KeepCaseOption,
     LabelsOption,
     MechanismOption,
@@ -38,7 +40,7 @@ from sfumato.cli.options.rewrite import (
     VocabularyOption,
     WordsOption,
 )
-from sfumato.cli.options.shared import named_concepts
+from sfumato.cli.options.shared import TextColumnOption, column_names, named_concepts
 from sfumato.cli.output import (
     JsonOption,
     console,
@@ -51,7 +53,7 @@ from sfumato.concepts.base import Detector
 from sfumato.concepts.concept import Concept
 from sfumato.errors import InputError
 from sfumato.files import atomic_file, write_atomic
-from sfumato.inputs import count, read
+from sfumato.inputs import ColumnNames, count, read
 from sfumato.inputs.base import RowBatch
 from sfumato.text import VOCABULARIES, Budgets, Rewriter, load_vocabulary
 from sfumato.text.chat import Chat
@@ -124,10 +126,31 @@ def _output(out: Path | None) -> Iterator[BinaryIO]:
         yield handle
 
 
-def _line(text: str, records: bool) -> bytes:
-    if records:
-        return (json_format.dumps({"text": text}, ensure_ascii=False) + "\n").encode()
+def _line(text: str, record: dict[str, Any] | None) -> bytes:
+    """A line of output: the text, or a JSON object of it and what goes with it."""
+    if record is not None:
+        return (json_format.dumps({**record, "text": text}, ensure_ascii=False, default=str) + "\n").encode()
     return (text.replace("\r", " ").replace("\n", " ") + "\n").encode()
+
+
+@dataclass(frozen=True, slots=True)
+class _Texts:
+    """Which texts, and which columns go with them."""
+
+    source: Path
+    names: ColumnNames
+    task: str
+    task_column: str | None
+    id_column: str | None
+
+    def batches(self) -> Iterator[RowBatch]:
+        """Read them, a few at a time."""
+        columns = [name for name in (self.task_column, self.id_column) if name is not None]
+        if str(self.source) != "-":
+            return read(self.source, batch=_BATCH, need="text", columns=columns, names=self.names)
+        if columns:
+            raise InputError("Standard input has no columns. Use --task, or give a file.")
+        return read_stream(cast("Any", sys.stdin.buffer), batch=_BATCH)
 
 
 def _tasks(batch: RowBatch, task: str, column: str | None) -> list[str]:
@@ -141,6 +164,8 @@ def command(
     out: OutOption = None,
     task: TaskOption = "",
     task_column: TaskColumnOption = None,
+    text_column: TextColumnOption = None,
+    id_column: IdColumnOption = None,
     epsilon: EpsilonOption = None,
     uniform: UniformOption = None,
     budgets: BudgetsOption = None,
@@ -181,8 +206,9 @@ def command(
     mender = None if repair is None else Repair(Chat.parse(repair), placeholder=placeholder)
     totals = Totals([] if json is not None else None)
     _run(
-        rewriter, mender, totals, source, out, (task, task_column), explanation, page is not None, seed,
-        labels or spans is not None,
+        rewriter, mender, totals,
+        _Texts(source, column_names(text_column), task, task_column, id_column),
+        out, explanation, page is not None, seed, labels or spans is not None,
     )  # fmt: skip
     screen = console(aside=out is None)
     report(screen, totals, rewriter.budgets, explanation or page is not None)
@@ -192,31 +218,28 @@ def command(
 
 
 def _run(
-    rewriter: Rewriter, mender: Repair | None, totals: Totals, source: Path, out: Path | None,
-    tasks: tuple[str, str | None], showing: bool, paging: bool, seed: int | None, labels: bool,
+    rewriter: Rewriter, mender: Repair | None, totals: Totals, given: _Texts, out: Path | None,
+    showing: bool, paging: bool, seed: int | None, labels: bool,
 ) -> None:  # fmt: skip
     from sfumato.randomness import Source
 
     rng = None if seed is None else Source.seeded(seed)
-    piped = str(source) == "-"
-    if piped and tasks[1] is not None:
-        raise InputError("Standard input has no columns. Use --task, or give a file.")
-    columns = () if tasks[1] is None else (tasks[1],)
-    batches = (
-        read_stream(cast("Any", sys.stdin.buffer), batch=_BATCH)
-        if piped
-        else read(source, batch=_BATCH, need="text", columns=columns)
-    )
+    piped = str(given.source) == "-"
+    batches, records = given.batches(), out is not None and out.suffix.lower() == ".jsonl"
     # Texts go to standard output unless a file was named; everything else then goes beside them.
     screen = console(aside=out is None)
-    with progress(NAME, None if piped else count(source)) as bar, _output(out) as handle:
+    with progress(NAME, None if piped else count(given.source)) as bar, _output(out) as handle:
         for batch in batches:
             texts = batch.texts or []
             marked = totals.marked(batch, rewriter.groups) if labels else None
-            made = rewriter.rewrite(texts, tasks=_tasks(batch, *tasks), spans=marked, rng=rng)
-            for text, each in zip(texts, made, strict=True):
+            made = rewriter.rewrite(
+                texts, tasks=_tasks(batch, given.task, given.task_column), spans=marked, rng=rng
+            )
+            ids = batch.columns.get(given.id_column or "")
+            for row, (text, each) in enumerate(zip(texts, made, strict=True)):
                 written = each.text if mender is None else _mended(mender, each.text, totals)
-                handle.write(_line(written, out is not None and out.suffix.lower() == ".jsonl"))
+                own = {} if ids is None else {str(given.id_column): ids[row]}
+                handle.write(_line(written, own if records else None))
                 totals.add(each)
                 if totals.texts is not None:
                     totals.texts.append(written)

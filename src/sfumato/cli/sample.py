@@ -8,16 +8,16 @@ from typing import Any
 from sfumato.cli.output import console
 from sfumato.concepts.concept import Concept
 from sfumato.errors import InputError
-from sfumato.inputs import read
+from sfumato.inputs import ColumnNames, read
 
 _MOST_TEXTS = 1_000_000
 
 
-def read_sample(sample: Path) -> tuple[list[str], list[Any]]:
+def read_sample(sample: Path, names: ColumnNames) -> tuple[list[str], list[Any]]:
     """Its texts, and the spans that people labelled in each."""
     texts: list[str] = []
     spans: list[Any] = []
-    for batch in read(sample, need="text"):
+    for batch in read(sample, need="text", names=names):
         texts += batch.texts or []
         spans += batch.spans if batch.spans is not None else [[] for _ in batch.texts or []]
         if len(texts) > _MOST_TEXTS:
@@ -26,7 +26,11 @@ def read_sample(sample: Path) -> tuple[list[str], list[Any]]:
 
 
 def at_recall(
-    wanted: list[Concept], recall: float | None, sample: Path | None, labels: str | None
+    wanted: list[Concept],
+    recall: float | None,
+    sample: Path | None,
+    labels: str | None,
+    names: ColumnNames,
 ) -> tuple[list[Concept], dict[str, Any] | None]:
     """The concepts, the one of the catalog with the threshold that --recall asks for; and what it finds."""
     if recall is None and sample is None and labels is None:
@@ -38,7 +42,7 @@ def at_recall(
         raise InputError(f"--recall is about one --concept of the catalog. Found {len(named)}.")
     from sfumato.tagging.calibration import threshold_for
 
-    found = threshold_for(named[0], *read_sample(sample), labels, recall)
+    found = threshold_for(named[0], *read_sample(sample, names), labels, recall)
     console().print(
         f"{named[0].name}: {found.found} of {found.labelled} labelled terms are found "
         f"({found.share:.1%}, at least {found.low:.1%} with 97.5 % confidence; {found.found_before} by "

@@ -28,12 +28,13 @@ from sfumato.cli.options.sealed import (
     TenantOption,
     state_folder,
 )
-from sfumato.cli.options.shared import InputFile
+from sfumato.cli.options.shared import InputFile, TextColumnOption, column_names
 from sfumato.cli.output import JsonOption, console, write_json
 from sfumato.cli.progress import progress
 from sfumato.errors import InputError
 from sfumato.files import require_place
-from sfumato.inputs import RowBatch, count, read
+from sfumato.inputs import ColumnNames, RowBatch, count, read
+from sfumato.inputs.names import no_column
 from sfumato.sealing.client.database import is_begun
 from sfumato.sealing.crypto.keys import SealingKey
 from sfumato.sealing.store import SealedStore
@@ -55,6 +56,7 @@ def command(
     store: StoreOption,
     key: NewKeyOption,
     confirm: ConfirmOption = None,
+    text_column: TextColumnOption = None,
     id_column: IdColumnOption = None,
     handle: HandleOption = None,
     bits: BitsOption = None,
@@ -91,7 +93,7 @@ def command(
             tables=tables,
             keep=keep,
         ) as sealed:
-            changed = _add_all(sealed, source, id_column)
+            changed = _add_all(sealed, source, id_column, column_names(text_column))
             facts = _facts(sealed, changed, folder, secret)
     _show(facts)
     write_json(json, facts)
@@ -115,26 +117,28 @@ def make_room(folder: Path, given: Path | None) -> None:
         folder.parent.mkdir(mode=0o700, exist_ok=True)
 
 
-def _add_all(sealed: SealedStore, source: Path, id_column: str | None) -> int:
+def _add_all(sealed: SealedStore, source: Path, id_column: str | None, names: ColumnNames) -> int:
     changed = 0
     with progress("sealing", count(source), rate="rows") as bar:
         told = partial(bar.advance, bar.task_ids[0])
-        for ids, texts, fields in _gathered(source, id_column):
+        for ids, texts, fields in _gathered(source, id_column, names):
             changed += sealed.add(ids, texts, fields, on_rows=told)
     return changed
 
 
-def _gathered(source: Path, id_column: str | None) -> Iterator[tuple[list[str], list[str], list[Any]]]:
+def _gathered(
+    source: Path, id_column: str | None, names: ColumnNames
+) -> Iterator[tuple[list[str], list[str], list[Any]]]:
     """Rows, as many at a time as memory bears: those that are sealed together cannot be told apart."""
     ids: list[str] = []
     texts: list[str] = []
     fields: list[dict[str, Any]] = []
     taken = 0
-    for batch in read(source, need="text"):
+    for batch in read(source, need="text", names=names):
         own = batch.texts or []
         column = id_column or ("id" if "id" in batch.columns else None)
         if column is not None and column not in batch.columns:
-            raise InputError(f"`{source}` has no column `{column}`. Name that of the ids with --id-column.")
+            raise no_column(source, column, batch.columns, "--id-column")
         ids += _ids(batch, column, len(own))
         texts += own
         fields += [_metadata(batch, row, column) for row in range(len(own))]

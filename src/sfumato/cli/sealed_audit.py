@@ -9,6 +9,7 @@ import typer
 
 from sfumato.auditing import AuditSettings
 from sfumato.cli.output import console, write_json
+from sfumato.cli.progress import progress
 from sfumato.errors import InputError
 from sfumato.sealing.inspection.snapshot import Snapshot, is_sealed, look_at
 from sfumato.stores.opening import open_store
@@ -30,7 +31,8 @@ def audit_sealed(
             return
         if out is not None:
             raise InputError(f"{store.label} is sealed: there is no page of figures for it. Use --json FILE.")
-        found = look_at(store)
+        with progress("looking at what the store holds", None):
+            found = look_at(store)
     _show(found)
     write_json(json, _facts(found, settings, command))
     raise typer.Exit(0 if found.holds else 1)
@@ -63,6 +65,7 @@ def _facts(found: Snapshot, settings: AuditSettings, command: str) -> dict[str, 
     """The same keys as every audit's, null where there is nothing to measure, and `sealed`."""
     outcome = "pass" if found.holds else "fail"
     nothing = (
+        "also_readable",
         "certificate",
         "informed",
         "leakage",

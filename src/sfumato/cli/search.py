@@ -13,6 +13,7 @@ from sfumato.cli.options.sealed import (
     KeyOption,
     NameOption,
     QueriesOption,
+    QueryIdsOption,
     StateOption,
     StoreOption,
     TenantOption,
@@ -20,9 +21,11 @@ from sfumato.cli.options.sealed import (
     WhereOption,
     state_folder,
 )
+from sfumato.cli.options.shared import TextColumnOption, column_names
 from sfumato.cli.output import JsonOption, console, write_json
+from sfumato.cli.progress import progress
 from sfumato.errors import InputError
-from sfumato.inputs import read_texts
+from sfumato.inputs import ColumnNames, read
 from sfumato.sealing.client.contents import SealedResult
 from sfumato.sealing.client.database import is_begun
 from sfumato.sealing.crypto.keys import SealingKey
@@ -42,6 +45,8 @@ def command(
     key: KeyOption,
     text: TextArgument = None,
     queries: QueriesOption = None,
+    text_column: TextColumnOption = None,
+    id_column: QueryIdsOption = None,
     name: NameOption = None,
     k: HitsOption = 10,
     where: WhereOption = None,
@@ -53,17 +58,31 @@ def command(
     """Find the nearest rows of a sealed collection; exit code 1 if the store did not give all it should."""
     if [text, queries, name].count(None) != 2:
         raise InputError("Give either TEXT, --queries FILE or --name VALUE.")
-    asked = read_texts(queries) if queries is not None else [text or ""]
+    if id_column is not None and queries is None:
+        raise InputError("--id-column is of --queries FILE. Give that, or leave it out.")
+    asked, ids = [text or ""], None
+    if queries is not None:
+        asked, ids = _questions(queries, column_names(text_column), id_column)
     allowed = _filter(where or [])
-    with open_sealed(store, key, tenant, state, embedder) as sealed:
+    with open_sealed(store, key, tenant, state, embedder) as sealed, progress("searching", None):
         if name is not None:
             found = [sealed.search_name(name, k, allowed)]
         else:
             found = sealed.search(asked, k, allowed)
     _show(found)
-    write_json(json, _facts(found))
+    write_json(json, _facts(found, ids))
     if not all(each.complete for each in found):
         raise typer.Exit(1)
+
+
+def _questions(path: Path, names: ColumnNames, column: str | None) -> tuple[list[str], list[Any] | None]:
+    """The texts to look for, and their ids where a column of them was named."""
+    texts: list[str] = []
+    ids: list[Any] = []
+    for batch in read(path, need="text", columns=() if column is None else (column,), names=names):
+        texts += batch.texts or []
+        ids += batch.columns.get(column or "", [])
+    return texts, None if column is None else ids
 
 
 def open_sealed(
@@ -112,12 +131,13 @@ def _show(found: list[SealedResult]) -> None:
             console(aside=True).print(f"sfumato: incomplete: {fault}.", highlight=False, markup=False)
 
 
-def _facts(found: list[SealedResult]) -> dict[str, Any]:
+def _facts(found: list[SealedResult], ids: list[Any] | None) -> dict[str, Any]:
     many = max(1, len(found))
     return {
         "results": [
             {
                 "query": query,
+                **({} if ids is None else {"id": ids[query]}),
                 "hits": [
                     {"id": hit.id, "score": hit.score, "text": hit.text, "metadata": hit.metadata}
                     for hit in result.hits

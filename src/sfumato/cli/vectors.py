@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from sfumato.concepts.base import Span
 from sfumato.errors import InputError
-from sfumato.inputs import read
+from sfumato.inputs import ColumnNames, read
+from sfumato.inputs.names import USUAL, no_column
 from sfumato.inputs.parquet import open_parquet
 
 ID_COLUMN = "id"
@@ -23,9 +24,11 @@ class AuditTexts:
     def __init__(
         self, path: Path, limit: int, everything: bool, id_column: str | None = None,
         group_column: str | None = None, label_column: str | None = None, tags_column: str | None = None,
+        names: ColumnNames = USUAL,
     ) -> None:  # fmt: skip
         self.texts: list[str] = []
         self.showable: list[bool] = []
+        self.names = names
         self.id_column, self.asked = id_column or ID_COLUMN, id_column is not None
         found: list[list[Span]] = []
         ids: list[Any] = []
@@ -33,10 +36,12 @@ class AuditTexts:
         labels: list[str | None] = []
         tags: list[list[str]] = []
         labelled = False
-        for batch in read(path, need="text"):
+        for batch in read(path, need="text", names=names):
             texts = batch.texts or []
             marks = batch.columns.get("showable", [False] * len(texts))
             self.texts += texts
+            if self.asked and self.id_column not in batch.columns:
+                raise no_column(path.name, self.id_column, batch.columns, "--id-column")
             ids += batch.columns.get(self.id_column, [None] * len(texts))
             groups += groups_in(batch.columns, group_column, path.name)
             labels += groups_in(batch.columns, label_column, path.name, "--label-column")
@@ -56,7 +61,10 @@ class AuditTexts:
     def _ids(self, found: list[Any], path: Path) -> list[str] | None:
         if any(each is None for each in found):
             if self.asked:
-                raise InputError(f"`{path.name}` must have an id in `{self.id_column}` in every row.")
+                row = next(row for row, each in enumerate(found) if each is None)
+                raise InputError(
+                    f"`{path.name}` must have an id in `{self.id_column}` in every row. Row {row} has none."
+                )
             return None
         ids = [str(each) for each in found]
         if len(set(ids)) < len(ids):
@@ -70,8 +78,8 @@ class AuditTexts:
         if path is None:
             return None
         if self.ids is not None and (self.asked or _has_column(path, self.id_column)):
-            return by_id(path, option, self.ids, self.id_column)
-        return _in_order(path, option, len(self.texts))
+            return by_id(path, option, self.ids, self.id_column, self.names)
+        return _in_order(path, option, len(self.texts), self.names)
 
 
 def groups_in(
@@ -81,7 +89,7 @@ def groups_in(
     if name is None:
         return []
     if name not in columns:
-        raise InputError(f"`{file}` has no column `{name}`. Name one that it has with {option}.")
+        raise no_column(file, name, columns, option)
     return [group_of(each) for each in columns[name]]
 
 
@@ -90,7 +98,7 @@ def _tags_in(columns: Mapping[str, Sequence[Any]], name: str | None, file: str) 
     if name is None:
         return []
     if name not in columns:
-        raise InputError(f"`{file}` has no column `{name}`. Name one that it has with --tags-column.")
+        raise no_column(file, name, columns, "--tags-column")
     several = [each.split(",") if isinstance(each, str) else each or [] for each in columns[name]]
     return [[str(tag).strip() for tag in each] for each in several]
 
@@ -100,14 +108,16 @@ def group_of(value: Any) -> str | None:
     return None if value is None or value == "" else str(value)
 
 
-def by_id(path: Path, option: str, ids: list[str], column: str) -> NDArray[np.float32]:
+def by_id(
+    path: Path, option: str, ids: list[str], column: str, names: ColumnNames = USUAL
+) -> NDArray[np.float32]:
     """The vectors of these ids, in their order, or refuse the file."""
     if not _has_column(path, column):
-        raise InputError(f"`{path.name}` has no column `{column}`. Name that of the ids with --id-column.")
+        raise no_column(path.name, column, _columns_of(path), "--id-column")
     wanted = {name: row for row, name in enumerate(ids)}
     made: NDArray[np.float32] | None = None
     filled = np.zeros(len(ids), bool)
-    for batch in read(path, need="embedding", columns=(column,)):
+    for batch in read(path, need="embedding", columns=(column,), names=names):
         vectors = np.asarray(batch.vectors)
         made = np.empty((len(ids), vectors.shape[1]), vectors.dtype) if made is None else made
         for name, vector in zip(batch.columns[column], vectors, strict=True):
@@ -125,10 +135,10 @@ def by_id(path: Path, option: str, ids: list[str], column: str) -> NDArray[np.fl
     return made
 
 
-def _in_order(path: Path, option: str, rows: int) -> NDArray[np.float32]:
+def _in_order(path: Path, option: str, rows: int, names: ColumnNames) -> NDArray[np.float32]:
     found: list[Any] = []
     count = 0
-    for batch in read(path, need="embedding", columns=()):
+    for batch in read(path, need="embedding", columns=(), names=names):
         found.append(batch.vectors)
         count += len(batch)
         if count >= rows:
@@ -139,7 +149,12 @@ def _in_order(path: Path, option: str, rows: int) -> NDArray[np.float32]:
 
 
 def _has_column(path: Path, name: str) -> bool:
+    return name in _columns_of(path)
+
+
+def _columns_of(path: Path) -> list[str]:
+    """The columns of a Parquet file; other files of vectors have none."""
     if path.suffix.lower() != ".parquet" or not path.is_file():
-        return False
+        return []
     with open_parquet(path) as opened:
-        return name in opened.schema_arrow.names
+        return list(opened.schema_arrow.names)

@@ -19,10 +19,12 @@ from sfumato.cli.options.sealed import (
     TenantOption,
     state_folder,
 )
+from sfumato.cli.options.shared import TextColumnOption, column_names
 from sfumato.cli.output import JsonOption, console, write_json
+from sfumato.cli.progress import progress
 from sfumato.cli.search import open_sealed
 from sfumato.errors import InputError
-from sfumato.inputs import read
+from sfumato.inputs import ColumnNames, read
 from sfumato.sealing.crypto.keys import SealingKey
 from sfumato.sealing.inspection.erased import ErasedReport, FileFinding, verify_erased
 from sfumato.stores.address import parse_address
@@ -46,16 +48,17 @@ def command(
     ids: IdsOption,
     files: FilesOption = None,
     text: LostTextOption = None,
+    text_column: TextColumnOption = None,
     tenant: TenantOption = "",
     state: StateOption = None,
     json: JsonOption = None,
 ) -> None:
     """Look for erased rows in files, in the clear or sealed; exit code 1 if something is found that opens."""
-    values = _values(text)
+    values = _values(text, column_names(text_column))
     secret = SealingKey.load(key)
     folder = state_folder(key, secret, store, tenant, state)
     paths, unseen = _paths(store, folder, files or [])
-    with open_sealed(store, key, tenant, state) as sealed:
+    with open_sealed(store, key, tenant, state) as sealed, progress("looking into files", None):
         found = verify_erased(
             sealed, secret, list(dict.fromkeys(ids)), texts=values, files=paths, unseen=unseen
         )
@@ -66,7 +69,7 @@ def command(
         raise typer.Exit(1)
 
 
-def _values(source: str | None) -> list[str]:
+def _values(source: str | None, names: ColumnNames) -> list[str]:
     """Texts and metadata to look for; what is not text is not looked for."""
     if source is None:
         return []
@@ -76,7 +79,7 @@ def _values(source: str | None) -> list[str]:
             raise InputError(f"At most {_LONGEST} characters are read from standard input. Give a file.")
     else:
         found = []
-        for batch in read(Path(source), need="text"):
+        for batch in read(Path(source), need="text", names=names):
             found += batch.texts or []
             for column in batch.columns.values():
                 found += [each for each in column if isinstance(each, str)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Any
 
@@ -307,6 +306,16 @@ _ALIASES = {
 }
 
 
+_NEAR = {
+    "name": "person", "names": "person", "patient": "person", "customer": "person", "address": "location",
+    "place": "location", "town": "city", "nation": "country", "company": "organisation",
+    "employer": "organisation", "illness": "disease", "condition": "disease", "medicine": "drug",
+    "birthday": "date", "day": "weekday", "amount": "number", "telephone": "phone", "mail": "email",
+    "ssn": "identifier", "passport": "identifier", "account": "identifier", "complaint": "symptom",
+}  # fmt: skip
+"""Words that may stand for a concept and need not: they are asked about, not taken."""
+
+
 def concept_names() -> tuple[str, ...]:
     """Every name of the catalog."""
     return tuple(CATALOG)
@@ -320,8 +329,9 @@ def lookup(name: str) -> CatalogEntry:
         return CATALOG[wanted]
     if (brought := _of_another_package(wanted)) is not None:
         return brought
-    close = get_close_matches(wanted, CATALOG, n=1)
-    hint = f" Did you mean `{close[0]}`?" if close else ""
+    from sfumato.suggesting import did_you_mean  # most names are right
+
+    hint = did_you_mean(wanted, CATALOG, _NEAR)
     raise ParameterError(
         f"The concept has to be one of: {', '.join(CATALOG)}. Found {name!r:.60}.{hint} "
         "For anything else give terms, or spans that come with the data."

@@ -80,6 +80,7 @@ EMBEDDERS: Registry[Embedder] = Registry(
         ),
     ],
     group="sfumato.embedders",
+    others={"sbert": "sentence-transformers", "all-minilm-l6-v2": "minilm", "onnx": "minilm-onnx"},
 )
 
 _VECTORS = (".npy", ".npy.gz", ".parquet")

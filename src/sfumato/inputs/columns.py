@@ -16,8 +16,8 @@ from sfumato.errors import InputError, VectorError
 from sfumato.files import PathLike
 from sfumato.inputs.base import LARGEST_BATCH, RowBatch, Vectors, checked_spans
 from sfumato.inputs.lines import open_binary
+from sfumato.inputs.names import SPANS, USUAL, ColumnNames
 
-OWN_FIELDS = ("text", "spans", "embedding")
 _WINDOW = 1 << 20
 _WIDEST = 1 << 20
 
@@ -30,27 +30,31 @@ def require_start(file: Path, rows: int, start: int) -> None:
         )
 
 
-def as_batch(file: PathLike, part: Any, row: int, width: int | None = None) -> RowBatch:
+def as_batch(
+    file: PathLike, part: Any, row: int, width: int | None = None, names: ColumnNames = USUAL
+) -> RowBatch:
     """Return the checked rows of an Arrow batch; `file` and `row` say in errors where it comes from."""
-    names = part.schema.names
-    texts = _texts(file, part.column("text"), row) if "text" in names else None
+    found = part.schema.names
+    texts = _texts(file, part.column(names.text), row, names.text) if names.text in found else None
     spans: list[list[Span]] | None = None
-    if texts is not None and "spans" in names:
-        marked = zip(itertools.count(row), _values(file, part.column("spans"), row), texts, strict=False)
-        spans = [checked_spans(found, text, f"Row {i} of `{file}`") for i, found, text in marked]
-    vectors = _vectors(file, part.column("embedding"), row, width) if "embedding" in names else None
-    columns = {name: _values(file, part.column(name), row) for name in names if name not in OWN_FIELDS}
+    if texts is not None and SPANS in found:
+        marked = zip(itertools.count(row), _values(file, part.column(SPANS), row), texts, strict=False)
+        spans = [checked_spans(given, text, f"Row {i} of `{file}`") for i, given, text in marked]
+    vectors = None
+    if names.vector in found:
+        vectors = _vectors(file, part.column(names.vector), row, width, names.vector)
+    columns = {name: _values(file, part.column(name), row) for name in found if name not in names.own}
     return RowBatch(row, texts, spans, vectors, columns)
 
 
-def _texts(file: PathLike, column: Any, row: int) -> list[str]:
+def _texts(file: PathLike, column: Any, row: int, name: str) -> list[str]:
     import pyarrow as pa
 
     types = pa.types
     kind = column.type.value_type if types.is_dictionary(column.type) else column.type
     if not (types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)):
         raise InputError(
-            f"The column `text` of `{file}` has to hold strings. Found {column.type}. Convert it."
+            f"The column `{name}` of `{file}` has to hold strings. Found {column.type}. Convert it."
         )
     if column.null_count:
         null = row + _first(column.is_null())
@@ -70,7 +74,7 @@ def _values(file: PathLike, column: Any, row: int) -> list[Any]:
     return values
 
 
-def _vectors(file: PathLike, column: Any, row: int, width: int | None) -> Vectors:
+def _vectors(file: PathLike, column: Any, row: int, width: int | None, name: str) -> Vectors:
     import pyarrow as pa
 
     column = column.storage if isinstance(column, pa.ExtensionArray) else column
@@ -79,8 +83,7 @@ def _vectors(file: PathLike, column: Any, row: int, width: int | None) -> Vector
     number = column.type.value_type if any(test(column.type) for test in nested) else None
     if number is None or not (types.is_floating(number) or types.is_integer(number)):
         raise InputError(
-            f"The column `embedding` of `{file}` has to hold lists of numbers. Found {column.type}. "
-            "Convert it."
+            f"The column `{name}` of `{file}` has to hold lists of numbers. Found {column.type}. Convert it."
         )
     if column.null_count:
         null = row + _first(column.is_null())

@@ -11,13 +11,14 @@ import csv
 import gzip
 import itertools
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 
 from sfumato.concepts.base import Span
 from sfumato.errors import InputError
 from sfumato.inputs.base import checked_spans, encodable
+from sfumato.inputs.names import SPANS, ColumnNames, columns_found, look_like_names, no_column
 
 Line = tuple[int, str]
 
@@ -67,40 +68,45 @@ def _too_long(file: Path, number: int) -> InputError:
     return InputError(f"Line {number} of `{file}` makes a row of more than {_LONGEST >> 20} MiB. Split it.")
 
 
-def _txt(file: Path, found: Iterable[Line]) -> Iterator[FileRow]:
+def _txt(file: Path, found: Iterator[Line], names: ColumnNames) -> Iterator[FileRow]:
     return (FileRow(line, None, {}, len(line)) for _, line in found)
 
 
-def _jsonl(file: Path, found: Iterable[Line]) -> Iterator[FileRow]:
+def _jsonl(file: Path, found: Iterator[Line], names: ColumnNames) -> Iterator[FileRow]:
     for number, line in found:
         if not line.strip():
             continue
         record: Any = None
-        wrong = "is not valid JSON"
+        wrong = f'is not valid JSON. Write one {{"{names.text}": ...}} object a line'
         with contextlib.suppress(ValueError, RecursionError):
             record = json.loads(line)
-            wrong = _wrong_record(record)
+            wrong = _wrong_record(record, names.text)
         if wrong:
-            raise InputError(f'Line {number} of `{file}` {wrong}. Write one {{"text": ...}} object a line.')
-        text, spans = record.pop("text"), None
+            raise InputError(f"Line {number} of `{file}` {wrong}.")
+        text, spans = record.pop(names.text), None
         size = len(text) + _OBJECTS * (len(line) - len(text))
-        if "spans" in record:
-            spans = checked_spans(record.pop("spans"), text, f"Line {number} of `{file}`")
+        if SPANS in record:
+            spans = checked_spans(record.pop(SPANS), text, f"Line {number} of `{file}`")
         yield FileRow(text, spans, record, size)
 
 
-def _wrong_record(record: Any) -> str:
+def _wrong_record(record: Any, name: str) -> str:
+    """What is wrong with a line, and what to do; nothing for a good one."""
+    advice = f'Write one {{"{name}": ...}} object a line'
     if not isinstance(record, dict):
-        return f"has to be a JSON object. Found {type(record).__name__}"
-    if "text" not in record:
-        return "has no `text`"
-    text = record["text"]
+        return f"has to be a JSON object. Found {type(record).__name__}. {advice}"
+    if name not in record:
+        # Keys that are no plain words may be content.
+        shown = columns_found(record) if look_like_names(list(record), ["a row"]) else f"It has {len(record)}"
+        return f"has no `{name}`. {shown}. Name the field of the texts with --text-column"
+    text = record[name]
     if not isinstance(text, str):
-        return f"has to have a string as `text`. Found {'null' if text is None else type(text).__name__}"
-    return "" if encodable(text) else "has a `text` with half of a surrogate pair"
+        found = "null" if text is None else type(text).__name__
+        return f"has to have a string as `{name}`. Found {found}. {advice}"
+    return "" if encodable(text) else f"has a `{name}` with half of a surrogate pair. {advice}"
 
 
-def _csv(file: Path, found: Iterable[Line]) -> Iterator[FileRow]:
+def _csv(file: Path, found: Iterator[Line], names: ColumnNames) -> Iterator[FileRow]:
     # The limit holds for the whole process and its default is 128 kB a field: it is only ever raised.
     csv.field_size_limit(max(csv.field_size_limit(), _LONGEST))
     taken = 0
@@ -128,15 +134,16 @@ def _csv(file: Path, found: Iterable[Line]) -> Iterator[FileRow]:
                 row = None
             yield rows.line_num, row
 
-    return _named(file, values())
+    return _named(file, values(), names.text)
 
 
-def _tsv(file: Path, found: Iterable[Line]) -> Iterator[FileRow]:
+def _tsv(file: Path, found: Iterator[Line], names: ColumnNames) -> Iterator[FileRow]:
     # The format has no quotes: a field that starts with one just starts with one.
-    return _named(file, ((number, line.split("\t") if line else []) for number, line in found))
+    rows = ((number, line.split("\t") if line else []) for number, line in found)
+    return _named(file, rows, names.text)
 
 
-def _named(file: Path, rows: Iterable[tuple[int, list[str] | None]]) -> Iterator[FileRow]:
+def _named(file: Path, rows: Iterator[tuple[int, list[str] | None]], name: str) -> Iterator[FileRow]:
     """Give the fields of each row the names in the first one."""
     names: list[str] = []
     for number, row in rows:
@@ -146,23 +153,30 @@ def _named(file: Path, rows: Iterable[tuple[int, list[str] | None]]) -> Iterator
                 "quote or a line break, and double the quotes inside it."
             )
         if not names:
-            # Without a header this line is content, so what was found is counted and not shown.
-            if row.count("text") != 1 or len(set(row)) < len(row):
-                raise InputError(
-                    f"`{file}` has to start with a line of different column names, one of them `text`. "
-                    f"Found {len(row)} names, {row.count('text')} of them `text`. Add or correct that line."
-                )
+            if row.count(name) != 1 or len(set(row)) < len(row):
+                raise _no_header(file, row, next(rows, (0, None))[1], name)
             names = row
         elif len(row) == len(names):
             fields = dict(zip(names, row, strict=True))
-            yield FileRow(fields.pop("text"), None, fields, sum(map(len, row)))
+            yield FileRow(fields.pop(name), None, fields, sum(map(len, row)))
         elif row:
             raise InputError(
                 f"Line {number} of `{file}` has to have {len(names)} fields. Found {len(row)}. Correct it."
             )
 
 
-RECORDS: dict[str, Callable[[Path, Iterable[Line]], Iterator[FileRow]]] = {
+def _no_header(file: Path, first: list[str], following: list[str] | None, name: str) -> InputError:
+    """What is wrong with a first line; if that may be content, it is counted and not shown."""
+    if look_like_names(first, following):
+        return no_column(file, name, first, "--text-column")
+    return InputError(
+        f"`{file}` has to start with a line of different column names, one of them `{name}`. Found "
+        f"{len(first)} names, {first.count(name)} of them `{name}`. Correct that line, or name the column "
+        "of the texts with --text-column."
+    )
+
+
+RECORDS: dict[str, Callable[[Path, Iterator[Line], ColumnNames], Iterator[FileRow]]] = {
     ".txt": _txt,
     ".jsonl": _jsonl,
     ".csv": _csv,

@@ -25,6 +25,7 @@ from sfumato.files import PathLike
 from sfumato.inputs.base import LARGEST_BATCH, Need, RowBatch
 from sfumato.inputs.columns import npy_shape, read_npy, require_start
 from sfumato.inputs.lines import RECORDS, FileRow, lines, open_binary
+from sfumato.inputs.names import USUAL, ColumnNames, columns_found
 from sfumato.inputs.parquet import open_parquet, read_parquet
 
 # A character may take four bytes.
@@ -38,6 +39,7 @@ def read(
     start: int = 0,
     need: Need | None = None,
     columns: Collection[str] | None = None,
+    names: ColumnNames = USUAL,
 ) -> Iterator[RowBatch]:
     """Stream the rows of a file, with memory that does not grow with it.
 
@@ -47,6 +49,7 @@ def read(
         start: The first row wanted, to go on where an earlier run stopped.
         need: Read "text" or "embedding" only and refuse a file without; None takes what there is.
         columns: The other columns wanted; None takes all of them.
+        names: What the columns of texts and of vectors are called; .txt and .npy have none.
     """
     if batch < 1 or start < 0:
         raise ParameterError(f"`batch` must be at least 1 and `start` at least 0. Found {batch} and {start}.")
@@ -58,10 +61,10 @@ def read(
     if kind == ".npy":
         found = read_npy(file, zipped, batch, start)
     elif kind == ".parquet":
-        found = read_parquet(file, batch, start, need, columns)
+        found = read_parquet(file, batch, start, need, columns, names)
     else:
-        records = RECORDS[kind](file, lines(file, zipped))
-        found = _gathered(file, records, batch, start, columns)
+        records = RECORDS[kind](file, lines(file, zipped), names)
+        found = _gathered(file, records, batch, start, columns, names.text)
     return _guarded(file, found, start)
 
 
@@ -83,9 +86,9 @@ def count(path: PathLike) -> int | None:
     return None
 
 
-def read_texts(path: PathLike) -> list[str]:
+def read_texts(path: PathLike, names: ColumnNames = USUAL) -> list[str]:
     """Return every text of a small file."""
-    return [text for rows in read(path, need="text", columns=()) for text in rows.texts or ()]
+    return [text for rows in read(path, need="text", columns=(), names=names) for text in rows.texts or ()]
 
 
 def read_terms(path: PathLike) -> list[str]:
@@ -158,7 +161,7 @@ def _up_to(records: Iterator[FileRow], size: int) -> list[FileRow]:
 
 
 def _gathered(
-    file: Path, records: Iterator[FileRow], size: int, start: int, columns: Collection[str] | None
+    file: Path, records: Iterator[FileRow], size: int, start: int, columns: Collection[str] | None, text: str
 ) -> Iterator[RowBatch]:
     """Put records together to batches."""
     passed = sum(1 for _ in itertools.islice(records, start))
@@ -166,11 +169,13 @@ def _gathered(
     row = start
     while rows := _up_to(records, size):
         names = dict.fromkeys(name for record in rows for name in record.others)
-        wanted = names if columns is None else [name for name in columns if name != "text"]
+        wanted = names if columns is None else [name for name in columns if name != text]
         missing = [name for name in wanted if name not in names]
         # A later batch may lack a field that only some JSON objects have.
         if missing and row == start:
-            raise InputError(f"`{file}` has no column `{missing[0]}`. Name one that it has.")
+            raise InputError(
+                f"`{file}` has no column `{missing[0]}`. {columns_found(names)}. Name one of them."
+            )
         marked = any(record.spans is not None for record in rows)
         yield RowBatch(
             row,

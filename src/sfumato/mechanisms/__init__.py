@@ -59,6 +59,13 @@ MECHANISMS: Registry[Mechanism] = Registry(
         Entry("identity", f"{_HOME}.identity:Identity", "no noise at all: what an attacker sees today"),
     ],
     group="sfumato.mechanisms",
+    others={
+        "normal": "gaussian",
+        "none": "identity",
+        "vmf": "polar",
+        "sparse": "mahalanobis",
+        "dppn": "suppression",
+    },
 )
 
 __all__ = [

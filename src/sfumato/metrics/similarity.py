@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.arrays import as_vectors
+from sfumato.arrays import as_vectors, check_finite
 from sfumato.errors import InputError, VectorError
 from sfumato.types import Floats
 
@@ -48,8 +48,7 @@ class Similarity:
 def checked(vectors: Any, what: str) -> Any:
     """The vectors as an `(n, d)` float array, or refuse them."""
     array = as_vectors(vectors)
-    if not np.isfinite(array).all():
-        raise VectorError(f"The {what} must be finite. Found NaN or infinity.")
+    check_finite(array, f"the {what}")
     return array
 
 

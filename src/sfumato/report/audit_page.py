@@ -12,6 +12,7 @@ from sfumato.auditing.result import Audit
 from sfumato.certifying import certified_figures
 from sfumato.report.chart import Point, Series, pen, tradeoff
 from sfumato.report.page import render
+from sfumato.report.questions import plain_defence, what_else, why_not_remove
 from sfumato.report.tables import (
     attack_row,
     baseline_row,
@@ -73,8 +74,11 @@ def audit_page(audit: Audit, *, title: str = "Leakage audit", sealed: Mapping[st
         left_out=audit.left_out,
         terms=term_rows(audit.terms[:_TERMS]),
         more_terms=term_rows(audit.terms[_TERMS:]),
+        unnamed=any(row["term"] is None for row in audit.terms),
         examples=[_example(each) for each in audit.examples],
         utilities=[line for each in audit.uses for line in use_rows(each)],
+        why=[_unbroken(each) for each in why_not_remove(audit)],
+        also=what_else(audit.readable, ", ".join(each.name for each in audit.concepts) or audit.concept),
         guarantee=guarantee_words(audit),
         limits=limits(audit),
         lost=lost_words(audit),
@@ -137,7 +141,8 @@ def _cards(audit: Audit) -> list[dict[str, str]]:
         cards.append(_card("Oracle", named.value, (named.low, named.high), asked))
     if audit.presence is not None:
         figure, beside = presence_words(audit.presence)
-        cards.append({"name": "Presence", "value": figure, "between": "", "note": _unbroken(beside)})
+        note = _unbroken(f"1.00 is certain: {beside}")
+        cards.append({"name": "Presence", "value": figure, "between": "", "note": note})
     if audit.linkage is not None:
         cards.append(_card("Linkage", audit.linkage.released, None, linkage_words(audit.linkage)))
     return cards
@@ -157,14 +162,15 @@ def _series(audit: Audit) -> list[Series]:
     rows = [row for row in audit.baselines if row.excess is not None and row.utility.kept is not None]
     return [
         Series(
-            name,
+            "concept cut out" if name == "removal" else name,
             [
                 Point(
                     row.utility.kept or 0.0,
                     row.excess or 0.0,
                     row.utility.interval,
                     row.interval,
-                    f"{row.label}: {percent(row.excess or 0.0)} excess at {percent(row.utility.kept or 0.0)}",
+                    f"{plain_defence(row.name, row.setting)}: {percent(row.excess or 0.0)} excess at "
+                    f"{percent(row.utility.kept or 0.0)}",
                 )
                 for row in members
             ],

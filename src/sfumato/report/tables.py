@@ -10,6 +10,7 @@ from markupsafe import Markup
 from sfumato.auditing.result import ConceptResult
 from sfumato.metrics.utility import Utility
 from sfumato.report.chart import bar
+from sfumato.report.questions import plain_defence
 from sfumato.trials.finding import FoundAndMissed, RowClass
 from sfumato.trials.removal import RemovalRow
 from sfumato.trials.rivals import BaselineRow
@@ -99,7 +100,7 @@ def class_rows(finding: FoundAndMissed | None, removal: RemovalRow | None) -> li
 def baseline_row(row: BaselineRow) -> dict[str, str]:
     """One setting of one baseline."""
     return {
-        "label": row.label,
+        "label": plain_defence(row.name, row.setting),
         "excess": share(row.excess),
         "between": between(row.interval),
         "absolute": share(row.absolute),

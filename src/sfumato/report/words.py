@@ -7,6 +7,7 @@ from typing import Any
 from sfumato.auditing.result import Audit
 from sfumato.certifying import attacker_words, beyond_words
 from sfumato.queries import WHAT_IS_LOST
+from sfumato.report.questions import plain_defence
 from sfumato.trials.questions.presence import Presence
 from sfumato.trials.rivals import MATCHED
 from sfumato.trials.rows import AttackRow, percent
@@ -139,11 +140,12 @@ def matched_words(audit: Audit) -> str:
         return ""
     found, metric = audit.matched(), audit.utility.metric
     best, ours = found["baseline"], found["audited"]
+    name = "" if best is None else plain_defence(*best["name"].split(", ", 1))
     at = f"At {percent(MATCHED)} or more of clean {metric}"
     said = (
         f"{at} no baseline tried has a place."
         if best is None
-        else f"{at} the lowest excess leakage of a baseline is {percent(best['excess'])} ({best['name']})."
+        else f"{at} the other defence that leaks least is {name}: an excess of {percent(best['excess'])}."
     )
     if ours is not None:
         return f"{said} What is audited here has {percent(ours['excess'])} at {percent(ours['kept'])}."
@@ -200,5 +202,7 @@ def limits(audit: Audit) -> list[str]:
             "encoder to have it."
         )
     if settings["concept"]["source"] == "spans":
-        found.append("The terms come from labelled spans and are private, so they have no names here.")
+        found.append(
+            "The terms come from labelled spans and are private, so they are numbered here and not named."
+        )
     return [*found, *audit.notes]

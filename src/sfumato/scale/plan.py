@@ -15,6 +15,7 @@ from hashlib import sha256
 from typing import Any, Protocol
 
 from sfumato.errors import ArtifactError, InputError
+from sfumato.inputs.names import USUAL, ColumnNames
 from sfumato.protector import Protector
 from sfumato.scale.places import Folder
 
@@ -52,6 +53,7 @@ class ReleaseJob:
     """The folder of the parts."""
     keep_columns: tuple[str, ...] = ()
     id_column: str | None = None
+    names: ColumnNames = USUAL
     stamp: str = ""
     """A digest of the plan: written into every part, so that those of another run are told apart."""
 
@@ -77,11 +79,12 @@ class ReleasePlan:
         *,
         keep_columns: Collection[str],
         id_column: str | None = None,
+        names: ColumnNames = USUAL,
         part_rows: int,
     ) -> ReleasePlan:
         """Plan to release files of a folder with a protector that holds its secret."""
         encoder = protector.embedder
-        settings = {
+        settings: dict[str, Any] = {
             "protector": protector.settings_digest(),
             "embedder": encoder if isinstance(encoder, str) or encoder is None else encoder.name,
             "keep_columns": list(keep_columns),
@@ -91,6 +94,8 @@ class ReleasePlan:
             "tenant": protector.tenant,
             "collection": protector.collection,
         }
+        if given := names.to_dict():
+            settings["columns"] = given
         return cls({name: source.state(name) for name in sorted(inputs)}, settings, tuple(parts))
 
     @classmethod

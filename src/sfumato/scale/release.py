@@ -16,7 +16,8 @@ import pyarrow.parquet as pq
 
 from sfumato.errors import InputError
 from sfumato.files import require_place
-from sfumato.inputs import RowBatch, read
+from sfumato.inputs import ColumnNames, RowBatch, read
+from sfumato.inputs.names import USUAL
 from sfumato.numbers import whole_number
 from sfumato.protector import Protector
 from sfumato.registry import Entry, Registry
@@ -55,6 +56,8 @@ def release_file(
     protector: Protector,
     *,
     keep_columns: Sequence[str] = (),
+    id_column: str | None = None,
+    names: ColumnNames = USUAL,
     restart: bool = False,
     batch_rows: int = BATCH_ROWS,
     on_rows: OnRows | None = None,
@@ -68,10 +71,9 @@ def release_file(
         raise InputError("A .npy file has no columns to keep. Write to a .parquet file.")
     require_place(output)
     came_from = Disk(str(source.parent))
-    plan = ReleasePlan.of(
-        protector, came_from, [source.name], keep_columns=keep_columns, part_rows=batch_rows
-    )
-    job = ReleaseJob(came_from.address, goes_to.place.address, tuple(keep_columns), stamp=plan.stamp)
+    settings: Any = {"keep_columns": tuple(keep_columns), "id_column": id_column, "names": names}
+    plan = ReleasePlan.of(protector, came_from, [source.name], part_rows=batch_rows, **settings)
+    job = ReleaseJob(came_from.address, goes_to.place.address, stamp=plan.stamp, **settings)
 
     def rest(done: dict[str, Record]) -> Iterator[Record]:
         worker = Worker(job, protector)
@@ -80,9 +82,10 @@ def release_file(
                 yield worker.release(part)
         columns = _Columns(Path(job.output, name) for name in done)
         start = sum(record["rows"] for record in done.values())
-        for index, batch in enumerate(read(source, batch=batch_rows, start=start), len(done)):
+        batches = read(source, batch=batch_rows, start=start, names=names)
+        for index, batch in enumerate(batches, len(done)):
             part = goes_to.draft(index, source.name, batch.first_row, len(batch))
-            yield worker.release(part, columns.released(batch, protector, part, keep_columns))
+            yield worker.release(part, columns.released(batch, protector, part, **settings))
 
     with goes_to.place.alone():
         before = None if restart else goes_to.finished(plan)
@@ -99,10 +102,10 @@ class _Columns:
         self._schemas = [pq.read_schema(path) for path in drafts]
 
     def released(
-        self, batch: RowBatch, protector: Protector, part: ReleasePart, keep_columns: Sequence[str]
+        self, batch: RowBatch, protector: Protector, part: ReleasePart, **settings: Any
     ) -> Iterator[ReleasedRows]:
         """Protect a batch when the worker asks for it."""
-        table, matched = release_batch(batch, protector, file=part.source, keep_columns=keep_columns)
+        table, matched = release_batch(batch, protector, file=part.source, **settings)
         self._schemas = [common_schema([*self._schemas, table.schema])]
         yield table, matched
 
@@ -117,6 +120,7 @@ def release_folder(
     ceiling: float | None = None,
     keep_columns: Sequence[str] = (),
     id_column: str | None = None,
+    names: ColumnNames = USUAL,
     workers: int | None = None,
     engine: str = "processes",
     address: str | None = None,
@@ -136,6 +140,7 @@ def release_folder(
         ceiling: Most epsilon a row may spend in it.
         keep_columns: Columns to carry over.
         id_column: A column whose values are the ledger's accounts of vectors; else texts, or places in files.
+        names: What the columns of texts and of vectors are called.
         workers: How many at once; None means every core.
         engine: "processes" or "ray".
         address: A Ray cluster; None starts one here.
@@ -144,18 +149,16 @@ def release_folder(
         on_rows: Called with a number of rows whenever so many are done.
         counted: How the ledger counts: counting, ceiling_advantage and distance of a `ProtectorReference`.
     """
-    start: Runner = ENGINES.get(engine)
-    if ledger is not None and engine != "processes":
-        raise InputError(f"A ledger is one file on one machine: --engine {engine} cannot share it. Drop one.")
+    start = _engine(engine, ledger)
     portable = PortableProtector.of(protector, secret=secret, ledger=ledger, ceiling=ceiling, **counted)
-    part_rows = whole_number(part_rows, "part_rows", 1, 1 << 40)
     came_from, goes_to = folder(source), PartsFolder(output)
+    part_rows = whole_number(part_rows, "part_rows", 1, 1 << 40)
     workers = _able_to_share(came_from, goes_to.place, engine, workers)
-    needed = [*keep_columns, *filter(None, [id_column, None if protector.embedder else "embedding"])]
+    needed = [*keep_columns, *filter(None, [id_column, _needed(protector, names)])]
     opened, parts = portable.open(), tuple(cut(came_from, part_rows, needed))
     if not parts:
         raise InputError(f"{source} has no rows. Nothing was released.")
-    settings: Any = {"keep_columns": tuple(keep_columns), "id_column": id_column}
+    settings: Any = {"keep_columns": tuple(keep_columns), "id_column": id_column, "names": names}
     files = {part.source for part in parts}
     plan = ReleasePlan.of(opened, came_from, files, parts, part_rows=part_rows, **settings)
     job = ReleaseJob(source, output, stamp=plan.stamp, **settings)
@@ -164,9 +167,24 @@ def release_folder(
         left = [part for part in parts if part.name not in done]
         return start(job, portable, left, workers=workers, address=address) if left else iter(())
 
+    again: Any = {"restart": restart, "on_rows": on_rows, "elsewhere": engine != "processes"}
     with goes_to.place.alone():
-        again: Any = {"restart": restart, "on_rows": on_rows}
-        return _run(goes_to, plan, opened, rest, output, elsewhere=engine != "processes", **again)
+        return _run(goes_to, plan, opened, rest, output, **again)
+
+
+def _engine(name: str, ledger: str | None) -> Runner:
+    """The engine of a name, which only one machine's processes share a ledger with."""
+    start: Runner = ENGINES.get(name)
+    if ledger is not None and name != "processes":
+        raise InputError(f"A ledger is one file on one machine: --engine {name} cannot share it. Drop one.")
+    return start
+
+
+def _needed(protector: Protector, names: ColumnNames) -> str | None:
+    """The column that every file has to have: vectors where nothing embeds, else texts that were named."""
+    if not protector.embedder:
+        return names.vector
+    return None if names.text == USUAL.text else names.text
 
 
 def _run(

@@ -9,15 +9,17 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sfumato.errors import InputError
+from sfumato.errors import InputError, VectorError
 from sfumato.inputs import RowBatch
 from sfumato.inputs.columns import as_batch
+from sfumato.inputs.names import USUAL, ColumnNames, columns_found
 from sfumato.protector import Protector
 
 ReleasedRows = tuple[Any, int | None]
 """An Arrow table of kept columns and `embedding`, and how many texts held a concept, if there are any."""
 
-_READ = ("text", "spans", "embedding")
+EMBEDDING = "embedding"
+"""What the released vectors are called, whatever the input calls its own."""
 
 
 def release(
@@ -28,12 +30,23 @@ def release(
     Texts that the protector embeds are their own accounts. Vectors that come from elsewhere are charged to
     `identities`, or else to their texts, or else to themselves.
     """
-    if batch.texts is not None and protector.embedder is not None:
-        ready = protector.prepare(batch.texts, spans=batch.spans)
-        return protector.release(ready), int(ready.matched.sum())
-    if batch.vectors is None:
-        raise InputError("The protector has no embedder and the input has no vectors. Give one or the other.")
-    return protector.protect(batch.vectors, texts=batch.texts, units=identities), None
+    try:
+        if batch.texts is not None and protector.embedder is not None:
+            ready = protector.prepare(batch.texts, spans=batch.spans)
+            return protector.release(ready), int(ready.matched.sum())
+        if batch.vectors is None:
+            raise InputError("The protector has no embedder and the input no vectors. Give one or the other.")
+        return protector.protect(batch.vectors, texts=batch.texts, units=identities), None
+    except VectorError as error:
+        raise _placed(error, batch.first_row) from None
+
+
+def _placed(error: VectorError, first_row: int) -> VectorError:
+    """The same error with the row counted from the beginning of the file."""
+    if error.row is None:
+        return error
+    row = first_row + error.row
+    return VectorError(str(error).replace(f"Row {error.row} ", f"Row {row} ", 1), row)
 
 
 def places(file: str, first_row: int, rows: int) -> list[str]:
@@ -49,25 +62,28 @@ def release_arrow(
     first_row: int = 0,
     id_column: str | None = None,
     keep_columns: Sequence[str] = (),
+    names: ColumnNames = USUAL,
 ) -> ReleasedRows:
     """Protect an Arrow batch or table into a table of `keep_columns` and `embedding`.
 
     Args:
-        part: Rows with a `text` or an `embedding` column.
+        part: Rows with a column of texts or of vectors.
         protector: What protects them.
         file: Where the rows come from, their accounts if they have no ids; None where nobody knows.
         first_row: Where in the file they start.
         id_column: A column whose values are the ledger's accounts, for rows that come as vectors.
         keep_columns: The columns to carry over.
+        names: What the columns of texts and of vectors are called.
     """
     found = part.schema.names
     missing = [name for name in (*keep_columns, *filter(None, [id_column])) if name not in found]
     if missing:
-        raise InputError(f"The input has no column {missing[0]!r}. It has: {', '.join(sorted(found))}.")
+        raise InputError(f"The input has no column {missing[0]!r}. {columns_found(found)}.")
     if isinstance(part, pa.Table):
         part = part.combine_chunks()
         part = part.to_batches()[0] if len(part) else pa.RecordBatch.from_pylist([], part.schema)
-    batch = as_batch(file or "the batch", part.select([name for name in _READ if name in found]), first_row)
+    own = part.select([name for name in names.own if name in found])
+    batch = as_batch(file or "the batch", own, first_row, names=names)
     identities = None
     if id_column is not None:
         identities = _ids(part.column(id_column), id_column)
@@ -79,25 +95,33 @@ def release_arrow(
 
 
 def release_batch(
-    batch: RowBatch, protector: Protector, *, file: str, keep_columns: Sequence[str] = ()
+    batch: RowBatch,
+    protector: Protector,
+    *,
+    file: str,
+    keep_columns: Sequence[str] = (),
+    id_column: str | None = None,
+    names: ColumnNames = USUAL,
 ) -> ReleasedRows:
-    """Protect a batch of any input file into a table of `keep_columns` and `embedding`."""
-    kept = _kept(batch, keep_columns)
-    identities = places(file, batch.first_row, len(batch)) if batch.texts is None else None
+    """Protect a batch of any input file into a table of `keep_columns` and `embedding`; see above."""
+    kept = _kept(batch, keep_columns, names.text)
+    identities = None
+    if id_column is not None:
+        identities = _ids(_kept(batch, [id_column], names.text)[id_column], id_column)
+    elif batch.texts is None:
+        identities = places(file, batch.first_row, len(batch))
     released, matched = release(batch, protector, identities)
     return as_table(released, kept), matched
 
 
-def _kept(batch: RowBatch, wanted: Sequence[str]) -> dict[str, Any]:
+def _kept(batch: RowBatch, wanted: Sequence[str], text: str) -> dict[str, Any]:
     """The columns to keep: the first rows must have them, later ones may lack what only some objects have."""
     known = dict(batch.columns)
     if batch.texts is not None:
-        known["text"] = batch.texts
+        known[text] = batch.texts
     missing = [name for name in wanted if name not in known]
     if missing and batch.first_row == 0:
-        raise InputError(
-            f"The input has no column {missing[0]!r}. It has: {', '.join(sorted(known)) or 'none'}."
-        )
+        raise InputError(f"The input has no column {missing[0]!r}. {columns_found(known)}.")
     return {name: _array(name, known.get(name, [None] * len(batch))) for name in wanted}
 
 
@@ -132,10 +156,12 @@ def _ids(column: Any, name: str) -> list[str]:
 
 def as_table(vectors: NDArray[np.float32], columns: dict[str, Any]) -> Any:
     """Return `columns` and a fixed-size-list `embedding` column, none of whose numbers may be missing."""
+    if EMBEDDING in columns:
+        raise InputError(f"`{EMBEDDING}` is what the released vectors are called. Keep other columns.")
     values = pa.array(np.ascontiguousarray(vectors).reshape(-1), type=pa.float32())
     # Columns without nulls are written and read a third faster.
     kind = pa.list_(pa.field("element", pa.float32(), nullable=False), vectors.shape[1])
     embedding = pa.FixedSizeListArray.from_arrays(values, type=kind)
     fields = [pa.field(name, column.type) for name, column in columns.items()]
-    schema = pa.schema([*fields, pa.field("embedding", kind, nullable=False)])
+    schema = pa.schema([*fields, pa.field(EMBEDDING, kind, nullable=False)])
     return pa.Table.from_arrays([*columns.values(), embedding], schema=schema)

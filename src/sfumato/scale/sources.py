@@ -13,6 +13,7 @@ from sfumato.errors import InputError
 from sfumato.inputs import RowBatch
 from sfumato.inputs.columns import as_batch
 from sfumato.inputs.lines import RECORDS
+from sfumato.inputs.names import USUAL, ColumnNames, columns_found
 from sfumato.inputs.parquet import record_batches
 from sfumato.scale.places import Folder
 from sfumato.scale.plan import ReleasePart
@@ -71,14 +72,15 @@ def row_count(source: Folder) -> int:
     return sum(part.rows or 0 for part in cut(source, PART_ROWS))
 
 
-def first_rows(source: Folder, rows: int) -> RowBatch:
+def first_rows(source: Folder, rows: int, names: ColumnNames = USUAL) -> RowBatch:
     """The first rows of the first file that has any."""
     for name in _input_files(source):
         with source.open(name) as handle:
             opened = pq.ParquetFile(handle)
-            columns = [each for each in ("text", "spans", "embedding") if each in opened.schema_arrow.names]
-            for batch in record_batches(name, handle, opened, rows, range(opened.num_row_groups), columns):
-                return as_batch(name, batch, 0)
+            columns = [each for each in names.own if each in opened.schema_arrow.names]
+            groups = range(opened.num_row_groups)
+            for batch in record_batches(name, handle, opened, rows, groups, columns, vector=names.vector):
+                return as_batch(name, batch, 0, names=names)
     raise InputError(f"{source.address} has no rows. Nothing was released.")
 
 
@@ -97,7 +99,7 @@ def cut(source: Folder, part_rows: int, columns: Collection[str] = ()) -> Iterat
             raise InputError(f"`{name}` is not a Parquet file, or it is damaged. Make it again.") from None
         missing = next((column for column in columns if column not in found), None)
         if missing is not None:
-            raise InputError(f"`{name}` has no column {missing!r}. It has: {', '.join(sorted(found))}.")
+            raise InputError(f"`{name}` has no column {missing!r}. {columns_found(found)}.")
         groups: list[int] = []
         first = rows = number = 0
         for group, size in enumerate(sizes):
@@ -108,21 +110,25 @@ def cut(source: Folder, part_rows: int, columns: Collection[str] = ()) -> Iterat
                 groups, first, rows, number = [], first + rows, 0, number + 1
 
 
-def read_part(source: Folder, part: ReleasePart, wanted: Collection[str | None]) -> Iterator[Any]:
+def read_part(
+    source: Folder, part: ReleasePart, wanted: Collection[str | None], vector: str = USUAL.vector
+) -> Iterator[Any]:
     """Read the wanted columns of a part, a batch at a time."""
     try:
         with source.open(part.source) as handle:
             opened = pq.ParquetFile(handle, pre_buffer=False, buffer_size=_WINDOW)
             columns = [name for name in opened.schema_arrow.names if name in wanted]
-            rows = _batch_rows(opened.schema_arrow)
-            yield from record_batches(part.source, handle, opened, rows, part.groups, columns, threads=False)
+            rows = _batch_rows(opened.schema_arrow, vector)
+            yield from record_batches(
+                part.source, handle, opened, rows, part.groups, columns, threads=False, vector=vector
+            )
     except pa.ArrowException:
         raise InputError(f"`{part.source}` is damaged. Make it again.") from None
 
 
-def _batch_rows(schema: Any) -> int:
+def _batch_rows(schema: Any, vector: str) -> int:
     """How many rows to hold at once: fewer the longer the vectors are."""
     width = 0
-    if "embedding" in schema.names:
-        width = getattr(schema.field("embedding").type, "list_size", 0)
+    if vector in schema.names:
+        width = getattr(schema.field(vector).type, "list_size", 0)
     return max(_BATCH_ROWS[0], min(_BATCH_ROWS[1], _BATCH_NUMBERS // (width or 2048)))

@@ -47,7 +47,7 @@ class Worker:
                     self._publish(part, self._released(part) if rows is None else rows)
             record = self._described(part)
         except VectorError as error:
-            raise InputError(f"In the rows of {part.source} from {part.first_row} on: {error}") from None
+            raise InputError(f"In {part.source}: {error}") from None
         except MissingPackageError as error:  # it cannot be sent to another process as it is
             raise SfumatoError(str(error)) from None
         self._output.write(part.record, json.dumps(record, indent=2).encode())
@@ -74,8 +74,8 @@ class Worker:
 
     def _released(self, part: ReleasePart) -> Iterator[ReleasedRows]:
         job, row = self._job, part.first_row
-        wanted = {"text", "spans", "embedding", job.id_column, *job.keep_columns}
-        for batch in read_part(self._source, part, wanted):
+        wanted = {*job.names.own, job.id_column, *job.keep_columns}
+        for batch in read_part(self._source, part, wanted, job.names.vector):
             yield release_arrow(
                 batch,
                 self._protector,
@@ -83,6 +83,7 @@ class Worker:
                 first_row=row,
                 id_column=job.id_column,
                 keep_columns=job.keep_columns,
+                names=job.names,
             )
             row += len(batch)
 

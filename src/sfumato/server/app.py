@@ -45,6 +45,7 @@ def create_app(settings: GatewaySettings) -> Any:
         fastapi: Any = import_module("fastapi")
     except ModuleNotFoundError:
         raise MissingPackageError("fastapi", "serve", "for the gateway") from None
+    from sfumato.server.greeting import add_greeting
     from sfumato.server.http.protocol import allow_files
     from sfumato.server.routes import add_routes
 
@@ -88,10 +89,12 @@ def create_app(settings: GatewaySettings) -> Any:
         from sfumato.server.collections.routes import add_collections
 
         add_collections(app, gateway)
+    page = None
     if settings.console:
         from sfumato.server.console.routes import add_console
 
-        add_console(app, gateway)
+        page = add_console(app, gateway)
+    add_greeting(app, gateway, page)
     return Guard(app, settings, ring, gateway.metrics, telemetry)
 
 

@@ -25,11 +25,11 @@ there. Whatever else follows it in a postgresql address goes to Postgres. In a f
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 from sfumato.errors import ParameterError
 from sfumato.registry import brought_names
+from sfumato.suggesting import meant_by
 
 DEFAULT_COLLECTION = "sfumato"
 GROUP = "sfumato.stores"
@@ -69,6 +69,15 @@ class Address:
         return f"Address({self.label})"
 
 
+_NEAR = {
+    "pgvector": "postgresql",
+    "pg": "postgresql",
+    "lance": "lancedb",
+    "file": "faiss",
+    "http": "qdrant+http",
+}
+
+
 def parse_address(url: str) -> Address:
     """Take an address apart, or refuse it in one line that holds nothing of a password."""
     scheme, colon, rest = url.partition(":")
@@ -77,9 +86,9 @@ def parse_address(url: str) -> Address:
         return _brought(scheme, rest)
     if not colon or scheme not in (*_FOLDERS, *_SERVERS, *_POSTGRES):
         known = ", ".join(f"{name}:" for name in (*_FOLDERS, *_SERVERS, "postgresql"))
-        close = get_close_matches(scheme, (*_FOLDERS, *_SERVERS, *_POSTGRES), n=1)
-        hint = f" Did you mean {close[0]}: ?" if close and colon else ""
-        raise ParameterError(f"The address of a store must begin with one of {known}{hint}")
+        near = meant_by(scheme, (*_FOLDERS, *_SERVERS, *_POSTGRES), _NEAR) if colon else None
+        hint = "" if near is None else f" Did you mean `{near}:`?"
+        raise ParameterError(f"The address of a store must begin with one of {known}.{hint}")
     rest, _, fragment = rest.partition("#")
     body, _, query = rest.partition("?")
     pairs = parse_qsl(query, keep_blank_values=True)

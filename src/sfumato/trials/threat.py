@@ -25,6 +25,7 @@ from sfumato.attacks.base import Attack
 from sfumato.concepts.texts.duplicates import split_texts
 from sfumato.errors import InputError
 from sfumato.evaluation.defence import Defence
+from sfumato.preparing import RowSpans
 from sfumato.randomness import generator
 from sfumato.release import Releasing
 from sfumato.trials.split import Pool
@@ -49,6 +50,9 @@ class ThreatModel:
     """The attacker's own."""
     own_vectors: Vectors | None = None
     """Their clean vectors."""
+    spans: RowSpans | None = None
+    """Labelled spans of the texts, for a protector that finds its concept by them."""
+    own_spans: RowSpans | None = None
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -67,12 +71,14 @@ class ThreatModel:
         """Whether other texts are embedded than those that were given."""
         return self.defence is not None and self.defence.hides
 
-    def through(self, texts: list[str] | None, vectors: Vectors | None) -> DefenceTarget:
+    def through(
+        self, texts: list[str] | None, vectors: Vectors | None, spans: RowSpans | None = None
+    ) -> DefenceTarget:
         """Texts or vectors, ready to be released here."""
         if vectors is None and self.embedder is None:
             raise InputError("Texts have to be embedded for this. Name the encoder with --embedder.")
         defence = self.defence or Defence(name="none", embedder=self.embedder)
-        return DefenceTarget(defence, Pool(texts, vectors, embedder=self.embedder), seed=self.seed)
+        return DefenceTarget(defence, Pool(texts, vectors, spans, self.embedder), seed=self.seed)
 
     def clean(self, texts: list[str]) -> Vectors | None:
         """Clean vectors of texts, where there is an encoder."""
@@ -122,7 +128,7 @@ def set_up(threat: ThreatModel, attack: Attack, *, loaded: bool = False) -> Tria
     if loaded or attack.needs == "nothing":
         return Trial([], attacked[:0], threat.victim, attacked, everything, True, clean)
     if threat.own_texts is not None:
-        own = threat.through(threat.own_texts, threat.own_vectors)
+        own = threat.through(threat.own_texts, threat.own_vectors, threat.own_spans)
         given = own.learning(np.arange(len(threat.own_texts)), public=attack.public)
         return Trial(threat.own_texts, *given, attacked, everything, plain, clean)
     if threat.texts is None:
@@ -130,11 +136,11 @@ def set_up(threat: ThreatModel, attack: Attack, *, loaded: bool = False) -> Tria
             "The attacker needs texts to learn from: give a file with texts, or his own with --train FILE."
         )
     if attack.needs == "attacked":
-        given = (known or threat.through(threat.texts, None)).learning(everything)
+        given = (known or threat.through(threat.texts, None, threat.spans)).learning(everything)
         return Trial(threat.texts, *given, attacked, everything, plain, clean)
     learn, test = (rows.astype(np.intp) for rows in split_texts(threat.texts, 0.5, generator(threat.seed)))
     if attack.needs == "candidates":
-        given = (known or threat.through(threat.texts, None)).learning(everything, public=True)
+        given = (known or threat.through(threat.texts, None, threat.spans)).learning(everything, public=True)
         stored = np.isin(everything, test)
         return Trial(threat.texts, *given, attacked[test], everything, not threat.hides, clean, stored)
     texts = [threat.texts[row] for row in learn]
@@ -155,9 +161,9 @@ def set_up(threat: ThreatModel, attack: Attack, *, loaded: bool = False) -> Tria
 def _known(threat: ThreatModel) -> DefenceTarget | None:
     """The texts as they enter the release, where there is a need and a way to have them."""
     if threat.vectors is not None:
-        return threat.through(threat.texts, threat.vectors)
+        return threat.through(threat.texts, threat.vectors, threat.spans)
     if threat.texts is not None and (threat.released is None or threat.embedder is not None):
-        return threat.through(threat.texts, None)
+        return threat.through(threat.texts, None, threat.spans)
     return None
 
 

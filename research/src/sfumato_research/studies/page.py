@@ -19,6 +19,15 @@ _BLOCK = re.compile(
 _SAME = {True: "yes", False: "**no**", None: "–"}
 
 
+def require_marks(page: Path) -> None:
+    """Refuse a page in which there is nothing to fill."""
+    if not _BLOCK.search(page.read_text(encoding="utf-8")):
+        raise InputError(
+            f"`{page}` has no place to fill. Write <!-- study NAME --> and <!-- end --> where the results of "
+            "a study go."
+        )
+
+
 def fill(page: Path, folder: Path) -> str:
     """The page with results between its marks and `<!-- end -->`, from NAME.json in `folder`.
 

@@ -40,6 +40,13 @@ NoiseRatioOption = Annotated[float | None, typer.Option(help="Its noise, by leng
 EmbedderOption = Annotated[str | None, typer.Option(help="The victim's encoder.")]
 ConceptOption = Annotated[str | None, typer.Option(help="A concept of the catalog to look for.")]
 TermsOption = Annotated[Path | None, typer.Option(metavar="FILE", help="Terms to look for, one a line.")]
+SpansOption = Annotated[
+    str | None, typer.Option(metavar="LABEL", help="The same: a label of the spans in the files of texts.")
+]
+IdColumnOption = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="The ids that join texts and vectors of two files; else row by row."),
+]
 StepsOption = Annotated[int | None, typer.Option(help="Correction steps, for attacks that have them.")]
 BeamOption = Annotated[int | None, typer.Option(help="Beam width, for attacks that have one.")]
 SettingOption = Annotated[

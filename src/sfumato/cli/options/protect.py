@@ -54,7 +54,8 @@ BatchOption = Annotated[
     int, typer.Option(help="Rows of a file released at a time; a killed run loses at most so many.")
 ]
 IdColumnOption = Annotated[
-    str | None, typer.Option(help="Folders: the column that tells rows apart for sticky noise.")
+    str | None,
+    typer.Option(metavar="NAME", help="The column of ids: the ledger's accounts of rows that are vectors."),
 ]
 WorkersOption = Annotated[
     int | None, typer.Option(help="Folders: how many processes or Ray workers; every core if not said.")

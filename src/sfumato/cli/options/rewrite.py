@@ -25,6 +25,9 @@ OutOption = Annotated[
 ]
 TaskOption = Annotated[str, typer.Option(help="What the texts are for, in words: a question, a purpose.")]
 TaskColumnOption = Annotated[str | None, typer.Option(metavar="NAME", help="A column with each text's task.")]
+IdColumnOption = Annotated[
+    str | None, typer.Option(metavar="NAME", help="A column of ids, to be written into OUT (.jsonl) as well.")
+]
 EpsilonOption = Annotated[
     float | None, typer.Option(help="Budget of sensitive words; the groups get 3 : 1 : 9 : 7 of it.")
 ]

@@ -74,6 +74,10 @@ TextArgument = Annotated[
 QueriesOption = Annotated[
     Path | None, typer.Option("--queries", metavar="FILE", help="Many texts to look for, as IN elsewhere.")
 ]
+QueryIdsOption = Annotated[
+    str | None,
+    typer.Option("--id-column", metavar="NAME", help="A column of ids in --queries, for the JSON."),
+]
 HitsOption = Annotated[int, typer.Option("-k", help="How many rows to find.")]
 WhereOption = Annotated[
     list[str] | None,

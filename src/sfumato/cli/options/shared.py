@@ -9,7 +9,7 @@ import typer
 
 from sfumato.concepts.concept import Concept
 from sfumato.errors import InputError
-from sfumato.inputs import read_terms
+from sfumato.inputs import ColumnNames, read_terms
 from sfumato.mechanisms import MECHANISMS, Mechanism
 from sfumato.reference import ProtectorReference, place_given
 
@@ -19,6 +19,22 @@ InputFile = Annotated[
         metavar="IN",
         help="Texts or vectors: .txt, .jsonl, .csv, .tsv, .parquet or .npy, also with .gz.",
         show_default=False,
+    ),
+]
+TextColumnOption = Annotated[
+    str | None,
+    typer.Option("--text-column", metavar="NAME", help="The column of texts in files; `text` if not said."),
+]
+VectorColumnOption = Annotated[
+    str | None,
+    typer.Option(
+        "--vector-column", metavar="NAME", help="The column of vectors in files; `embedding` if not said."
+    ),
+]
+MaxNormOption = Annotated[
+    float | None,
+    typer.Option(
+        "--max-norm", metavar="R", help="With --mechanism: the longest vector there is; 1 if not said."
     ),
 ]
 SecretOption = Annotated[
@@ -75,6 +91,21 @@ def named_concepts(
             "Say what to hide: --concept NAME, --terms FILE or --spans LABEL. See: sfumato concepts"
         )
     return found
+
+
+def column_names(text: str | None = None, vector: str | None = None) -> ColumnNames:
+    """What --text-column and --vector-column say."""
+    usual = ColumnNames()
+    return ColumnNames(usual.text if text is None else text, usual.vector if vector is None else vector)
+
+
+def bound_given(max_norm: float | None, mechanism: str | None) -> float | None:
+    """What --max-norm says, which only a plain mechanism can be told."""
+    if max_norm is not None and mechanism is None:
+        raise InputError(
+            "--max-norm is for --mechanism: a protector is made for vectors of length 1. Scale the vectors."
+        )
+    return max_norm
 
 
 def plain_kind(name: str) -> type[Mechanism]:

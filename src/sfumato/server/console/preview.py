@@ -46,6 +46,10 @@ LONGEST = 2000
 RECORDS, SEARCHES, NEIGHBOURS, EXAMPLES = 360, 120, 5, 3
 FACTORS = (0.0, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0)
 """How much of the protector's own noise the slider can add."""
+_AT_ONCE = 24
+_STEP_SHARE = 20
+"""An amount of noise takes about as long as so many records do to embed."""
+TOTAL = RECORDS + 2 * _STEP_SHARE * len(FACTORS)
 _LEAST_TEXTS, _LEAST_TERMS, _GUESSES = 4, 4, 5
 _TESTED = 1 / 3
 """About this share of the records is held back from the attack."""
@@ -82,6 +86,10 @@ class Preview:
     def __init__(self, protector: Protector) -> None:
         self._protector = protector
         self.steps: dict[float, _Step] = {}
+        self.plain: dict[float, _Step] = {}
+        """The same with texts embedded as they are; empty where the protector has no neutral texts."""
+        self.done = 0
+        """How many of `TOTAL` pieces of work."""
         self.records: list[Record] = []
         self.examples: list[str] = []
         self.looks_for = ""
@@ -111,17 +119,24 @@ class Preview:
         """What an attacker can do, worked out once."""
         return certificate(self._protector)
 
-    def look(self, text: str, factor: float) -> dict[str, Any]:
-        """Neighbours of a text and what the attack reads, before and after."""
-        step = self.steps[factor]
+    @property
+    def progress(self) -> float:
+        """Which share of the work is done, so that a page can say so from its first second."""
+        return 1.0 if self.complete else min(0.99, self.done / TOTAL)
+
+    def look(self, text: str, factor: float, *, neutral: bool = True) -> dict[str, Any]:
+        """Neighbours of a text and what the attack reads, before and after, with neutral texts or without."""
+        step = self.steps[factor] if neutral else self.plain[factor]
         clean = self._protector.encoder.embed([text])
-        prepared = self._protector.entrance().prepare([text])
+        entered = self._protector if neutral else replace(self._protector, neutral=0)
+        prepared = entered.entrance().prepare([text])
         after = step.target.defence.noised(prepared.vectors, prepared.matched, None)
         before_rows, after_rows = _nearest(clean, self._split.clean), _nearest(after, step.released)
         kept = {row for row, _ in before_rows}
         said = text.lower()
         return {
             "matched": bool(prepared.matched[0]),
+            "neutral": neutral and self._protector.embeds_neutral,
             "before": [{"text": self.records[row].text, "cosine": cosine} for row, cosine in before_rows],
             "after": [
                 {"text": self.records[row].text, "cosine": cosine, "kept": row in kept}
@@ -144,6 +159,9 @@ class Preview:
         self.records, self.examples = made[EXAMPLES:], [record.text for record in made[:EXAMPLES]]
         texts = [record.text for record in self.records]
         encoder = RememberingEmbedder(self._protector.encoder)
+        for start in range(0, len(texts), _AT_ONCE):  # a page that waits sees how far it is
+            encoder.embed(texts[start : start + _AT_ONCE])
+            self.done = min(start + _AT_ONCE, RECORDS)
         self._split = self._cut(texts, encoder)
         self._queries = [record.query for record in self.records[:SEARCHES]]
         self._method = AttackMethod("linear", "terms", self._fit)
@@ -153,11 +171,18 @@ class Preview:
         self._read_clean = self._fit([], self._split.clean[rows], None, None, _SEED)
         self.clean_found = _found(encoder.embed(self._queries), self._split.clean)
         inner = replace(self._protector.without_accounting(), embedder=encoder)
+        self._measure(inner, self.steps)
+        if self._protector.embeds_neutral:
+            self._measure(replace(inner, neutral=0), self.plain)
+        self.complete = True
+
+    def _measure(self, inner: Protector, steps: dict[float, _Step]) -> None:
+        """Release at every amount of noise, the protector's own first."""
         for factor in sorted(FACTORS, key=lambda each: abs(each - 1.0)):
             stronger = _scaled(inner, factor)
             if stronger is not None:
-                self.steps[factor] = self._step(stronger, factor)
-        self.complete = True
+                steps[factor] = self._step(stronger, factor)
+            self.done += _STEP_SHARE
 
     def _cut(self, texts: list[str], encoder: RememberingEmbedder) -> Split:
         """The records cut in two, with what the attack looks for.

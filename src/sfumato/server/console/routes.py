@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from importlib.resources import files
 from typing import Any
 
-from fastapi import Request, Response
-from fastapi.responses import HTMLResponse
+from fastapi import Request
 
 from sfumato.server.app import Gateway
 from sfumato.server.console import words
 from sfumato.server.console.preview import LONGEST, Preview
+from sfumato.server.greeting import hashed
 from sfumato.server.http.problems import Problem
 from sfumato.server.http.requests import read_object
 from sfumato.server.routes import errors
@@ -31,8 +29,8 @@ def page() -> tuple[str, str]:
     body = (folder / "console.html").read_text().replace("/*style*/", style).replace("/*script*/", script)
     rules = {
         "default-src": "'none'",
-        "style-src": _hashed(style),
-        "script-src": _hashed(script),
+        "style-src": hashed(style),
+        "script-src": hashed(script),
         "connect-src": "'self'",
         "img-src": "data:",
         "base-uri": "'none'",
@@ -42,13 +40,8 @@ def page() -> tuple[str, str]:
     return body, "; ".join(f"{name} {value}" for name, value in rules.items())
 
 
-def _hashed(text: str) -> str:
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
-
-
-def add_console(app: Any, gateway: Gateway) -> None:
-    """Add the page and what it asks for."""
-    body, policy = page()
+def add_console(app: Any, gateway: Gateway) -> tuple[str, str]:
+    """Add what the console asks for; return its page and the policy that belongs to it."""
     previews: dict[str, Preview] = {}
 
     def preview_of(tenant: Tenant, *, asked: bool) -> Preview:
@@ -56,10 +49,6 @@ def add_console(app: Any, gateway: Gateway) -> None:
         if asked or not gateway.settings.upstream:  # opening a page sends nothing to anybody else's server
             made.start()
         return made
-
-    @app.get("/", include_in_schema=False)
-    async def console() -> Response:
-        return HTMLResponse(body, headers={"Content-Security-Policy": policy})
 
     _add_state(app, gateway, lambda tenant: preview_of(tenant, asked=False))
 
@@ -75,13 +64,16 @@ def add_console(app: Any, gateway: Gateway) -> None:
         visit = request.state.visit
 
         def work(_: Any) -> dict[str, Any]:
-            text, factor = _read(visit.body)
+            text, factor, neutral = _read(visit.body)
             preview = preview_of(gateway.tenants.get(visit.tenant), asked=True)
-            if factor not in preview.steps:
+            if factor not in (preview.steps if neutral else preview.plain):
                 if preview.complete:
-                    raise Problem(400, "`factor` must be one of the slider's.", param="factor")
+                    words = (
+                        "`factor` must be one of the slider's, and `neutral` false only where there are any."
+                    )
+                    raise Problem(400, words, param="factor")
                 raise Problem(503, "The preview is still being made.", headers={"Retry-After": "2"})
-            return preview.look(text, factor)
+            return preview.look(text, factor, neutral=neutral)
 
         return await gateway.engine.run(visit.tenant, work, request.receive)
 
@@ -89,6 +81,7 @@ def add_console(app: Any, gateway: Gateway) -> None:
         from sfumato.server.console.sealed import add_sealed_view
 
         add_sealed_view(app, gateway)
+    return page()
 
 
 def _add_state(app: Any, gateway: Gateway, preview_of: Callable[[Tenant], Preview]) -> None:
@@ -117,25 +110,27 @@ _TRY = {
     "properties": {
         "text": {"type": "string", "minLength": 1, "maxLength": LONGEST},
         "factor": {"type": "number", "description": "How much of the protector's own noise."},
+        "neutral": {"type": "boolean", "default": True, "description": "With neutral texts, or without."},
     },
 }
 
 
-def _read(body: bytes | bytearray) -> tuple[str, float]:
+def _read(body: bytes | bytearray) -> tuple[str, float, bool]:
     found = read_object(body)
-    text, factor = found.get("text"), found.get("factor")
+    text, factor, neutral = found.get("text"), found.get("factor"), found.get("neutral", True)
     if not isinstance(text, str) or not 1 <= len(text) <= LONGEST:
         raise Problem(400, f"`text` must be a string of 1 to {LONGEST} characters.", param="text")
     if any("\ud800" <= letter <= "\udfff" for letter in text):
         raise Problem(400, "`text` holds half of a surrogate pair.", param="text")
     if isinstance(factor, bool) or not isinstance(factor, int | float) or not 0 <= factor <= 100:
         raise Problem(400, "`factor` must be a number from 0 to 100.", param="factor")
-    return text, float(factor)
+    if not isinstance(neutral, bool):
+        raise Problem(400, "`neutral` must be true or false.", param="neutral")
+    return text, float(factor), neutral
 
 
 def _state(tenant: Tenant, preview: Preview) -> dict[str, Any]:
     protector = tenant.protector
-    steps = sorted((each.figures for each in preview.steps.values()), key=lambda each: each.factor)
     return {
         "model": tenant.model,
         "certificate": preview.certificate,
@@ -150,7 +145,14 @@ def _state(tenant: Tenant, preview: Preview) -> dict[str, Any]:
             "control": preview.control,
             "guess": preview.guess,
             "clean_found": preview.clean_found,
-            "steps": [asdict(each) for each in steps],
+            "progress": round(preview.progress, 3),
+            "steps": _figures(preview.steps),
+            "plain": _figures(preview.plain),
             "examples": preview.examples,
         },
     }
+
+
+def _figures(steps: Mapping[float, Any]) -> list[dict[str, Any]]:
+    """What is measured so far, from no noise to most."""
+    return [asdict(steps[factor].figures) for factor in sorted(list(steps))]

@@ -6,7 +6,7 @@ const PROGRESS = {
   building: "Embedding made-up records…",
   failed: "The preview could not be made; see the log.",
 };
-const state = { key: "", view: "", steps: [], preview: null, wanted: false };
+const state = { key: "", view: "", steps: [], others: [], preview: null, wanted: false };
 
 function make(name, text, kind) {
   const made = document.createElement(name);
@@ -114,14 +114,20 @@ function showLedger(ledger) {
 function showPreview(preview) {
   const noise = by("noise");
   const chosen = state.steps[noise.value]?.factor ?? 1;
-  state.steps = preview.steps;
+  const off = preview.plain.length > 0 && !by("neutral").checked;
+  state.steps = off ? preview.plain : preview.steps;
+  state.others = off ? preview.steps : preview.plain;
+  by("neutral-choice").hidden = !preview.plain.length;
+  by("other-line").hidden = !state.others.length;
+  by("other-words").textContent = off ? "the same with neutral texts" : "the same without neutral texts";
   noise.max = String(Math.max(0, state.steps.length - 1));
   const place = state.steps.findIndex((step) => step.factor === chosen);
   noise.value = String(Math.max(0, place));
   const ready = preview.status === "ready";
   noise.disabled = !ready;
   by("look").disabled = !ready && preview.status !== "idle";
-  by("progress").textContent = ready ? (preview.complete ? "" : "Measuring more amounts of noise…") : PROGRESS[preview.status];
+  by("progress").textContent = ready ? (preview.complete ? "" : `Measuring more amounts of noise… ${percent(preview.progress)}`)
+    : PROGRESS[preview.status] + (preview.status === "building" ? ` ${percent(preview.progress)}` : "");
   if (ready && state.wanted) { state.wanted = false; look(); }
   if (ready && !by("examples").children.length) {
     by("examples").append(...preview.examples.map((text) => {
@@ -137,7 +143,7 @@ function showPreview(preview) {
 
 function showNoise() {
   const step = state.steps[by("noise").value];
-  if (!step) return;
+  if (!step) { chart(null, null); return; }
   const times = step.factor === 0 ? "none" : step.factor === 1 ? "as this protector adds it" : `${step.factor} times this protector's`;
   const words = `${times} (noise ratio ${step.noise_ratio.toPrecision(2)})`;
   by("noise-words").textContent = words;
@@ -156,10 +162,18 @@ function chart(here, guess) {
   const svg = by("chart");
   const x = (factor) => 50 + 560 * (factor / Math.max(1, ...state.steps.map((step) => step.factor)));
   const y = (share) => 250 - 230 * share;
-  const parts = [svg.firstElementChild];
+  const parts = [svg.firstElementChild, draw("text", { x: 330, y: 296, "text-anchor": "middle" }, "noise, in times this protector's own")];
   for (const share of [0, 0.25, 0.5, 0.75, 1]) {
     parts.push(draw("line", { x1: 50, x2: 610, y1: y(share), y2: y(share), class: "grid" }),
       draw("text", { x: 44, y: y(share) + 5, "text-anchor": "end" }, String(Math.round(100 * share))));
+  }
+  if (!here) { // nothing is measured yet: the frame, and how far it is
+    const { status, progress } = state.preview;
+    parts.push(draw("rect", { x: 130, y: 138, width: 400, height: 8, rx: 4, class: "track" }),
+      draw("rect", { x: 130, y: 138, width: 400 * progress, height: 8, rx: 4, class: "done" }),
+      draw("text", { x: 330, y: 122, "text-anchor": "middle" }, status === "building" ? `Measuring on made-up records: ${percent(progress)}` : "Not measured yet."));
+    svg.replaceChildren(...parts);
+    return;
   }
   let last = -100;
   for (const step of state.steps) {
@@ -170,6 +184,9 @@ function chart(here, guess) {
   parts.push(draw("line", { x1: x(here.factor), x2: x(here.factor), y1: y(1), y2: y(0), class: "here" }),
     draw("line", { x1: 50, x2: 610, y1: y(guess), y2: y(guess), class: "guess" }),
     draw("line", { x1: 50, x2: 610, y1: y(state.preview.control), y2: y(state.preview.control), class: "clean" }));
+  if (state.others.length) {
+    parts.push(draw("polyline", { points: state.others.map((step) => `${x(step.factor)},${y(step.read)}`).join(" "), class: "other" }));
+  }
   for (const [kind, name] of [["useful", "found"], ["read", "read"]]) {
     const points = state.steps.map((step) => `${x(step.factor)},${y(step[name])}`).join(" ");
     parts.push(draw("polyline", { points, class: kind }));
@@ -208,11 +225,13 @@ async function look() {
   trouble();
   by("progress").textContent = "Looking…";
   try {
-    const found = await ask("/console/try", { text: by("text").value, factor: step.factor });
+    const found = await ask("/console/try", { text: by("text").value, factor: step.factor, neutral: !state.preview.plain.length || by("neutral").checked });
     const kept = found.after.filter((row) => row.kept).length;
     by("overlap").textContent = `${kept} of ${found.after.length} neighbours are the same.` +
       (found.matched
-        ? " A concept was found in the sentence: neutral texts were embedded in its place."
+        ? (found.neutral
+          ? " A concept was found in the sentence: neutral texts were embedded in its place."
+          : " A concept was found in the sentence, and embedded as it stands.")
         : " No concept was found in the sentence: noise is all that it has.");
     by("before").replaceChildren(...hits(found.before, false));
     by("after").replaceChildren(...hits(found.after, true));
@@ -249,7 +268,7 @@ async function refresh() {
     trouble();
     showState(found);
     const moving = found.protects && !["failed", "idle"].includes(found.preview.status) && !found.preview.complete;
-    if (moving) setTimeout(refresh, 1500);
+    if (moving) setTimeout(refresh, found.preview.steps.length ? 1500 : 500);
   } catch (error) {
     if (error.status === 401) {
       showView("");
@@ -265,6 +284,10 @@ by("noise").addEventListener("input", () => {
   showNoise();
   clearTimeout(pending);
   if (!by("result").hidden) pending = setTimeout(look, 250);
+});
+by("neutral").addEventListener("change", () => {
+  showPreview(state.preview);
+  if (!by("result").hidden) look();
 });
 by("try").addEventListener("submit", (event) => { event.preventDefault(); look(); });
 by("release").addEventListener("submit", release);
