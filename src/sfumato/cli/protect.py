@@ -228,7 +228,7 @@ def command(
         with results_folder(Path(out)) if Path(source).is_dir() else nullcontext():
             done = [_run(one, to, made, batch, **again) for one, to in files]
     bare = made.dim is None and made.embedder is None
-    width = _first_vectors(first, made).shape[1] if bare else None
+    width = _first_vectors(first, made, names).shape[1] if bare else None
     _show(done, made, found, width, whole=whole)
     write_json(json, _facts(done, made, found))
 
