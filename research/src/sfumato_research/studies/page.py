@@ -48,6 +48,11 @@ def fill(page: Path, folder: Path) -> str:
     return _BLOCK.sub(block, page.read_text(encoding="utf-8"))
 
 
+def has_marks(page: Path) -> bool:
+    """Whether there is anything to fill."""
+    return _BLOCK.search(page.read_text(encoding="utf-8")) is not None
+
+
 def whole(parts: Mapping[str, Any], folder: str) -> str:
     """The findings of some parts in one table, then each part with its tables and pictures."""
     lines: list[str] = []
