@@ -119,12 +119,12 @@ def _add_all(sealed: SealedStore, source: Path, id_column: str | None) -> int:
     changed = 0
     with progress("sealing", count(source), rate="rows") as bar:
         told = partial(bar.advance, bar.task_ids[0])
-        for ids, texts, fields in _gathered(source, id_column):
+        for ids, texts, fields in gathered(source, id_column):
             changed += sealed.add(ids, texts, fields, on_rows=told)
     return changed
 
 
-def _gathered(source: Path, id_column: str | None) -> Iterator[tuple[list[str], list[str], list[Any]]]:
+def gathered(source: Path, id_column: str | None) -> Iterator[tuple[list[str], list[str], list[Any]]]:
     """Rows, as many at a time as memory bears: those that are sealed together cannot be told apart."""
     ids: list[str] = []
     texts: list[str] = []

@@ -1,4 +1,4 @@
-"""`sfumato search`: find texts in a sealed collection."""
+"""`sfumato search`: find rows of a sealed or a protected collection."""
 
 from __future__ import annotations
 
@@ -8,19 +8,25 @@ from typing import Any
 import typer
 
 from sfumato.cli.options.sealed import (
+    CleanOption,
     EmbedderOption,
     HitsOption,
-    KeyOption,
+    IdColumnOption,
     NameOption,
+    ProtectorOption,
     QueriesOption,
+    SearchKeyOption,
     StateOption,
     StoreOption,
     TenantOption,
     TextArgument,
+    TextsOption,
     WhereOption,
     state_folder,
 )
+from sfumato.cli.options.shared import AllowRemoteOption, reference
 from sfumato.cli.output import JsonOption, console, write_json
+from sfumato.cli.protected_search import cut, search_protected
 from sfumato.errors import InputError
 from sfumato.inputs import read_texts
 from sfumato.sealing.client.contents import SealedResult
@@ -32,15 +38,24 @@ from sfumato.stores.opening import open_store
 NAME = "search"
 EXAMPLE = (
     'Examples: sfumato search "cough and fever" --store qdrant:db#notes --key notes.key  |  '
-    "sfumato search --queries questions.txt --store qdrant:db#notes --key notes.key --json found.json"
+    "sfumato search --queries questions.txt --store qdrant:db#notes --key notes.key --json found.json  |  "
+    'sfumato search "late deliveries" --store chroma:safe#notes --protector places --texts notes.jsonl'
 )
-_SHOWN = 100
+_PROTECTED = (
+    "--protector DIR searches a protected collection: --key, --name, --embedder, --tenant and --state "
+    "belong to a sealed one. Leave them out."
+)
+_SEALED = (
+    "Give --key FILE for a sealed collection, or --protector DIR for a protected one, to which --clean, "
+    "--texts, --id-column and --allow-remote belong."
+)
 
 
 def command(
     store: StoreOption,
-    key: KeyOption,
     text: TextArgument = None,
+    key: SearchKeyOption = None,
+    protector: ProtectorOption = None,
     queries: QueriesOption = None,
     name: NameOption = None,
     k: HitsOption = 10,
@@ -48,13 +63,25 @@ def command(
     embedder: EmbedderOption = None,
     tenant: TenantOption = "",
     state: StateOption = None,
+    clean: CleanOption = False,
+    texts: TextsOption = None,
+    id_column: IdColumnOption = None,
+    allow_remote: AllowRemoteOption = None,
     json: JsonOption = None,
 ) -> None:
-    """Find the nearest rows of a sealed collection; exit code 1 if the store did not give all it should."""
+    """Find rows of a protected or sealed collection; exit code 1 if sealed rows are missing in the store."""
     if [text, queries, name].count(None) != 2:
         raise InputError("Give either TEXT, --queries FILE or --name VALUE.")
     asked = read_texts(queries) if queries is not None else [text or ""]
     allowed = _filter(where or [])
+    if protector is not None:
+        if key or name or embedder or tenant or state:
+            raise InputError(_PROTECTED)
+        made = reference(protector, allow_remote=allow_remote).open()
+        write_json(json, search_protected(store, made, asked, k, allowed, clean, texts, id_column))
+        return
+    if key is None or clean or texts or id_column or allow_remote:
+        raise InputError(_SEALED)
     with open_sealed(store, key, tenant, state, embedder) as sealed:
         if name is not None:
             found = [sealed.search_name(name, k, allowed)]
@@ -105,9 +132,7 @@ def _show(found: list[SealedResult]) -> None:
         if len(found) > 1:
             screen.print(f"Query {query}", highlight=False)
         for hit in result.hits:
-            text = " ".join(hit.text.split())
-            cut = text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
-            screen.print(f"{hit.score:.4f}  {hit.id}  {cut}", highlight=False, markup=False)
+            screen.print(f"{hit.score:.4f}  {hit.id}  {cut(hit.text)}", highlight=False, markup=False)
         for fault in result.faults:
             console(aside=True).print(f"sfumato: incomplete: {fault}.", highlight=False, markup=False)
 

@@ -7,8 +7,8 @@ import json
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from datetime import date
+from pathlib import Path
 from time import monotonic, process_time
 from typing import Any
 

@@ -17,7 +17,6 @@ from sfumato_research.studies.base import Cell, Entry, StudyTable
 from sfumato_research.studies.choice import short
 
 BOARD = "leaderboard"
-USEFUL = QUESTIONS[KEPT]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +33,8 @@ class BoardRow:
     floor: Cell
     prior: Cell
     counts: str
-    """Whether the attack works on this encoder at all: yes or no; "" of what is no attack."""
+    """Whether the attack works on this encoder at all: yes or no; "" of what is no attack, or where no
+    control was published."""
     texts: int | None
     date: str
     minutes: float | None

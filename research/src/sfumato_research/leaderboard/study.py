@@ -1,4 +1,4 @@
-"""The leaderboard as a study: rows of one concept are a part, and rows run again take the place of the old."""
+"""The leaderboard as a study: a part is a concept, and rows run again take the place of the old ones."""
 
 from __future__ import annotations
 
