@@ -10,6 +10,7 @@ from sfumato.cli.output import console
 from sfumato.cli.seal import gathered
 from sfumato.errors import InputError
 from sfumato.protector import Protector
+from sfumato.stores.base import Store
 from sfumato.stores.opening import open_store
 from sfumato.stores.protected import ProtectedStore
 from sfumato.stores.rows import Hit
@@ -33,7 +34,7 @@ def search_protected(
     with ProtectedStore(
         open_store(url, create=False), protector, queries="clean" if clean else "protected"
     ) as store:
-        found = store.search(list(asked), k, where=dict(where) or None)
+        found = store.search(list(asked), k, where=_of_its_kind(store.store, where))
     wanted = {hit.id for hits in found for hit in hits}
     known = {} if texts is None else _texts_of(texts, id_column, wanted)
     for query, hits in enumerate(found):
@@ -52,6 +53,17 @@ def cut(text: str) -> str:
     """A text on one line of bounded length."""
     line = " ".join(text.split())
     return line if len(line) <= _SHOWN else line[: _SHOWN - 1] + "…"
+
+
+def _of_its_kind(store: Store, where: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Of the values that a filter may mean those of the kind that the store has in the field: it has one."""
+    first = next(store.batches(), None) if where else None
+    rows = [] if first is None else first.metadata
+    kinds = {name: type(row[name]) for row in rows for name in where if name in row}
+    kept = {
+        name: [each for each in values if type(each) is kinds.get(name)] for name, values in where.items()
+    }
+    return {name: kept[name] or values[:1] for name, values in where.items()} or None
 
 
 def _texts_of(source: Path, id_column: str | None, wanted: set[str]) -> dict[str, str]:

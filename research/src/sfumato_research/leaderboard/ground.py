@@ -48,9 +48,9 @@ class BoardGround(Ground):
     @cached_property
     def suite(self) -> Suite:
         """The protocol's sizes."""
-        small = {"rows": 1600, "pool": 2500, "seeds": 1, "draws": 1, "informed": 60, "candidates": 30}
         full = sizes(self.setting)
-        return full if self.setting.quick else replace(full, **small)
+        small = replace(full, rows=1600, pool=2500, seeds=1, draws=1, informed=60, candidates=30)
+        return full if self.setting.quick else small
 
     @cached_property
     def public(self) -> list[str]:
@@ -58,6 +58,6 @@ class BoardGround(Ground):
         return public_sentences(self.setting.data, self.setting.pick(PUBLIC, 100))
 
     @property
-    def corpus(self) -> list[str]:  # type: ignore[override]
+    def corpus(self) -> list[str]:
         """The same: no more are looked through."""
         return self.public

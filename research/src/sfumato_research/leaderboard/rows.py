@@ -111,11 +111,12 @@ def as_table(title: str, rows: Iterable[BoardRow], note: str) -> StudyTable:
 def from_part(part: Mapping[str, Any]) -> list[BoardRow]:
     """The rows of a part as it was written."""
     table = part["tables"][0]
-    return [
-        BoardRow(**{name: Cell(**each) if isinstance(each, dict) else each for name, each in named})
-        for row in table["rows"]
-        for named in [zip(table["columns"], row, strict=True)]
-    ]
+    found = []
+    for row in table["rows"]:
+        named: Any = dict(zip(table["columns"], row, strict=True))
+        cells = {name: Cell(**each) for name, each in named.items() if isinstance(each, dict)}
+        found.append(BoardRow(**{**named, **cells}))
+    return found
 
 
 def merged(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
