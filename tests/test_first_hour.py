@@ -38,7 +38,7 @@ def shown(block: str) -> list[str]:
 def test_it_is_few_commands_and_its_extras_are_there():
     first, *others = commands()
     assert len(others) + 1 <= MOST_COMMANDS and first.startswith("pip install ")
-    extras = re.search(r"sfumato\[(.+)\]", first)[1].split(",")
+    extras = re.search(r"\.\[(.+)\]", first)[1].split(",")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert set(extras) <= set(project["optional-dependencies"])
 
