@@ -55,7 +55,7 @@ docs: $(DOCS) ## the documents as a site, written to build/site
 	$(BIN)/python docs/build.py build/site
 
 results: $(FULL) ## fill the pages of results from docs/results/*.json
-	$(BIN)/sfumato study -o docs/results $(foreach page,docs/results.md docs/leaderboard.md docs/leaderboard.html $(wildcard docs/results/*.md),--page $(page))
+	$(BIN)/sfumato study -o docs/results $(foreach page,docs/results.md docs/leaderboard.md docs/leaderboard-table.html $(wildcard docs/results/*.md),--page $(page))
 
 verify: $(CORE) ## check that every sampler is what it claims
 	$(BIN)/sfumato verify
