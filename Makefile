@@ -5,7 +5,7 @@ PROXY_VENV ?= .venv-litellm
 TEST_EXTRAS ?= dev,docs,learn,wordllama,onnx,ner,peers,evaluate,mteb,faiss,langchain,llama-index,haystack,framework-tests,sklearn,chroma,qdrant,pgvector,lancedb,milvus,sqlite,redis,store-tests,serve-tests,otel,mcp,gpu,ray,remote
 PYTEST ?= -n 2 --dist=worksteal
 # What `make check` runs of the tests: no store, no server.
-LONG := tests/test_examples.py tests/test_walkthrough.py tests/test_container.py tests/test_packaging.py
+LONG := tests/test_examples.py tests/test_walkthrough.py tests/test_first_hour.py tests/test_container.py tests/test_packaging.py
 QUICK ?= $(filter-out $(LONG),$(wildcard tests/test_*.py)) tests/contracts/test_mechanism.py \
 	tests/accounting tests/concepts tests/embedders tests/evaluation tests/mechanisms tests/metrics
 DEBIAN := openssl chromium
@@ -57,7 +57,7 @@ docs: $(DOCS) ## the documents as a site, written to build/site
 	$(BIN)/python docs/build.py build/site
 
 results: $(FULL) ## fill the pages of results from docs/results/*.json
-	$(BIN)/sfumato study -o docs/results $(foreach page,docs/results.md $(wildcard docs/results/*.md),--page $(page))
+	$(BIN)/sfumato study -o docs/results $(foreach page,docs/results.md docs/leaderboard.md docs/leaderboard-table.html $(wildcard docs/results/*.md),--page $(page))
 
 verify: $(CORE) ## check that every sampler is what it claims
 	$(BIN)/sfumato verify

@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 PAGES = (
-    *("*.md", "LICENSE", "docs/**/*.md", "docs/**/*.svg", "docs/*.json"),
+    *("*.md", "LICENSE", "docs/**/*.md", "docs/**/*.svg", "docs/*.json", "docs/*.html"),
     *("examples/*.py", "action/*.md", "weights/*.md", "weights/tagger/*.md", "research/*.md"),
 )
 

@@ -63,7 +63,8 @@ def test_texts_that_leave_without_noise_have_no_promise_and_no_place_under_a_cei
 @pytest.mark.parametrize("source", ["unknown", "private"])
 def test_what_was_learned_from_private_text_is_a_condition_of_the_promise(source):
     made = learned(source=source)
-    assert made.guarantee.proof == "conditional" and "(conditional, see notes)" in made.guarantee.describe()
+    assert made.guarantee.proof == "conditional"
+    assert "(conditional: `sfumato explain` says on what)" in made.guarantee.describe()
     for part in ("shape of the noise", "public filter"):
         assert f"conditional: the {part} was learned from {source} text" in said(made)
 

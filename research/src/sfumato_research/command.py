@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sfumato_research.studies import Setting, Study, StudyPart
+    from sfumato_research.studies.choice import CellChoice
     from sfumato_research.studies.running import StudyRun
 
 NAME = "study"
@@ -84,24 +85,47 @@ def _results(
         for study, done in ended:
             found[study.name] = read_result(done.path)
             console().print(f"{study.name}: {len(done.ran)} parts run, {len(done.kept)} kept. {done.path}")
-    if setting.quick:
+    if setting.quick or setting.choice:
         for study in studies:
             _show(found[study.name])
     return found
 
 
 def _show(result: dict[str, Any]) -> None:
-    """A quick run is to be looked at: print what the page of a study would hold."""
+    """A quick run, or one of some cells, is to be looked at: print what the page of a study would hold."""
     from sfumato_research.studies.page import whole
 
     console().print(whole(result["parts"], "."), markup=False, highlight=False, soft_wrap=True)
 
 
-def _fill(page: Path, output: Path) -> None:
+def _fill(page: Path, output: Path) -> bool:
+    """Fill a page, and say whether there was anything in it to fill."""
     from sfumato.files import write_atomic
-    from sfumato_research.studies.page import fill
+    from sfumato_research.leaderboard.page import board_page, fill_board, has_board
+    from sfumato_research.studies.page import fill, has_marks
 
-    write_atomic(page, fill(page, output).encode())
+    if page.suffix == ".html":
+        write_atomic(page, board_page(output).encode())
+        return True
+    found = has_marks(page) or has_board(page)
+    if found:
+        write_atomic(page, fill_board(fill(page, output), page, output).encode())
+    return found
+
+
+def _chosen(studies: list[Study], **given: list[str] | None) -> CellChoice:
+    """Which cells of studies that have some."""
+    from sfumato.errors import ParameterError
+    from sfumato_research.studies.choice import CellChoice
+
+    choice = CellChoice(**{kind: tuple(each or ()) for kind, each in given.items()})
+    other = [study.name for study in studies if not study.by_cell]
+    if choice and other:
+        raise ParameterError(
+            "--encoder, --defence and --attack choose rows of the leaderboard or cells of attackers. "
+            f"Found the study {other[0]}."
+        )
+    return choice
 
 
 def command(
@@ -130,10 +154,24 @@ def command(
     cache: Annotated[
         Path | None, typer.Option(help="Keep vectors of texts here between runs.", file_okay=False)
     ] = None,
+    encoder: Annotated[
+        list[str] | None,
+        typer.Option(help="Leaderboard: only this encoder, by name or folder; may be given again."),
+    ] = None,
+    defence: Annotated[
+        list[str] | None,
+        typer.Option(help="Leaderboard, attackers: only this defence; may be given again."),
+    ] = None,
+    attack: Annotated[
+        list[str] | None,
+        typer.Option(help="Leaderboard, attackers: only this attack; may be given again."),
+    ] = None,
     page: Annotated[
         list[Path] | None,
         typer.Option(
-            help="Fill this Markdown page with the results; may be given again.", exists=True, dir_okay=False
+            help="Fill this Markdown page, or the leaderboard's HTML, with the results; may be given again.",
+            exists=True,
+            dir_okay=False,
         ),
     ] = None,
     json: JsonOption = None,
@@ -158,9 +196,12 @@ def command(
         studies = [load_study(name) for name in dict.fromkeys(STUDIES if names == ["all"] else names)]
         if data is None:
             raise ParameterError("A study reads public data sets: name their folder with --data. Found none.")
-        setting = Setting(data, quick, seed, device, cache)
+        choice = _chosen(studies, encoders=encoder, defences=defence, attacks=attack)
+        setting = Setting(data, quick, seed, device, cache, choice=choice)
         results = _results(studies, setting, output, part or [], again, jobs)
     for each in page or []:
-        _fill(each, output)
-        out.print(f"Filled {each}")
+        filled = _fill(each, output)
+        out.print(
+            f"Filled {each}" if filled else f"{each} has no mark to fill, such as <!-- study sparse -->"
+        )
     write_json(json, {name: results[name] for name in STUDIES if name in results})

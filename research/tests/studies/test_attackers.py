@@ -12,7 +12,7 @@ from research.tests.studies.test_frontier import data  # noqa: F401
 from sfumato.embedders.fake import Fake
 from sfumato.errors import InputError, MissingPackageError, SfumatoError
 from sfumato.trials.rows import LeftOut
-from sfumato_research.attackers import attackers, cells, figures, ground, releases
+from sfumato_research.attackers import attackers, cells, ground, releases
 from sfumato_research.attackers.attackers import ATTACKERS, Attacker
 from sfumato_research.attackers.cells import Cells
 from sfumato_research.attackers.claims import claims
@@ -172,7 +172,7 @@ def _planted(place, monkeypatch, shares):
 
     rows = {name: Attacker("tokens", "", measure_by(share), (NAMED, "written"), recent=name == "new")
             for name, share in shares.items()}  # fmt: skip
-    for module in (attackers, cells, figures):
+    for module in (attackers, cells):
         monkeypatch.setattr(module, "ATTACKERS", rows)
     for module in ("claims", "tables"):
         monkeypatch.setattr(f"sfumato_research.attackers.{module}.ATTACKERS", rows)

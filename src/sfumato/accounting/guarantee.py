@@ -78,7 +78,7 @@ class Guarantee:
         }.get(self.metric, f"per unit of {self.metric} distance")
         delta = f", delta {self.delta:.3g}" if self.delta else ""
         times = f" over {self.releases} releases" if self.releases > 1 else ""
-        assumed = "" if self.proof == "proved" else " (conditional, see notes)"
+        assumed = "" if self.proof == "proved" else " (conditional: `sfumato explain` says on what)"
         return f"{self.mechanism}: epsilon {self.epsilon:.6g} {per}{delta}{times}{assumed}."
 
     def to_dict(self) -> dict[str, Any]:

@@ -34,7 +34,7 @@ from sfumato.cli.progress import progress
 from sfumato.errors import InputError
 from sfumato.files import require_place
 from sfumato.inputs import ColumnNames, RowBatch, count, read
-from sfumato.inputs.names import no_column
+from sfumato.inputs.names import USUAL, no_column
 from sfumato.sealing.client.database import is_begun
 from sfumato.sealing.crypto.keys import SealingKey
 from sfumato.sealing.store import SealedStore
@@ -121,13 +121,13 @@ def _add_all(sealed: SealedStore, source: Path, id_column: str | None, names: Co
     changed = 0
     with progress("sealing", count(source), rate="rows") as bar:
         told = partial(bar.advance, bar.task_ids[0])
-        for ids, texts, fields in _gathered(source, id_column, names):
+        for ids, texts, fields in gathered(source, id_column, names):
             changed += sealed.add(ids, texts, fields, on_rows=told)
     return changed
 
 
-def _gathered(
-    source: Path, id_column: str | None, names: ColumnNames
+def gathered(
+    source: Path, id_column: str | None, names: ColumnNames = USUAL
 ) -> Iterator[tuple[list[str], list[str], list[Any]]]:
     """Rows, as many at a time as memory bears: those that are sealed together cannot be told apart."""
     ids: list[str] = []

@@ -1,4 +1,4 @@
-"""`sfumato search`: find texts in a sealed collection."""
+"""`sfumato search`: find rows of a sealed or a protected collection."""
 
 from __future__ import annotations
 
@@ -8,22 +8,26 @@ from typing import Any
 import typer
 
 from sfumato.cli.options.sealed import (
+    CleanOption,
     EmbedderOption,
     HitsOption,
-    KeyOption,
     NameOption,
+    ProtectorOption,
     QueriesOption,
-    QueryIdsOption,
+    SearchIdsOption,
+    SearchKeyOption,
     StateOption,
     StoreOption,
     TenantOption,
     TextArgument,
+    TextsOption,
     WhereOption,
     state_folder,
 )
-from sfumato.cli.options.shared import TextColumnOption, column_names
+from sfumato.cli.options.shared import AllowRemoteOption, TextColumnOption, column_names, reference
 from sfumato.cli.output import JsonOption, console, write_json
 from sfumato.cli.progress import progress
+from sfumato.cli.protected_search import cut, search_protected
 from sfumato.errors import InputError
 from sfumato.inputs import ColumnNames, read
 from sfumato.sealing.client.contents import SealedResult
@@ -35,35 +39,55 @@ from sfumato.stores.opening import open_store
 NAME = "search"
 EXAMPLE = (
     'Examples: sfumato search "cough and fever" --store qdrant:db#notes --key notes.key  |  '
-    "sfumato search --queries questions.txt --store qdrant:db#notes --key notes.key --json found.json"
+    "sfumato search --queries questions.txt --store qdrant:db#notes --key notes.key --json found.json  |  "
+    'sfumato search "late deliveries" --store chroma:safe#notes --protector places --texts notes.jsonl'
 )
-_SHOWN = 100
+_PROTECTED = (
+    "--protector DIR searches a protected collection: --key, --name, --embedder, --tenant and --state "
+    "belong to a sealed one. Leave them out."
+)
+_SEALED = (
+    "Give --key FILE for a sealed collection, or --protector DIR for a protected one, to which --clean, "
+    "--texts and --allow-remote belong."
+)
 
 
 def command(
     store: StoreOption,
-    key: KeyOption,
     text: TextArgument = None,
+    key: SearchKeyOption = None,
+    protector: ProtectorOption = None,
     queries: QueriesOption = None,
     text_column: TextColumnOption = None,
-    id_column: QueryIdsOption = None,
     name: NameOption = None,
     k: HitsOption = 10,
     where: WhereOption = None,
     embedder: EmbedderOption = None,
     tenant: TenantOption = "",
     state: StateOption = None,
+    clean: CleanOption = False,
+    texts: TextsOption = None,
+    id_column: SearchIdsOption = None,
+    allow_remote: AllowRemoteOption = None,
     json: JsonOption = None,
 ) -> None:
-    """Find the nearest rows of a sealed collection; exit code 1 if the store did not give all it should."""
+    """Find rows of a protected or sealed collection; exit code 1 if sealed rows are missing in the store."""
     if [text, queries, name].count(None) != 2:
         raise InputError("Give either TEXT, --queries FILE or --name VALUE.")
-    if id_column is not None and queries is None:
-        raise InputError("--id-column is of --queries FILE. Give that, or leave it out.")
+    if id_column is not None and queries is None and texts is None:
+        raise InputError("--id-column is of --queries FILE or --texts FILE. Give one, or leave it out.")
     asked, ids = [text or ""], None
     if queries is not None:
         asked, ids = _questions(queries, column_names(text_column), id_column)
     allowed = _filter(where or [])
+    if protector is not None:
+        if key or name or embedder or tenant or state:
+            raise InputError(_PROTECTED)
+        made = reference(protector, allow_remote=allow_remote).open()
+        write_json(json, search_protected(store, made, asked, k, allowed, clean, texts, id_column))
+        return
+    if key is None or clean or texts or allow_remote:
+        raise InputError(_SEALED)
     with open_sealed(store, key, tenant, state, embedder) as sealed, progress("searching", None):
         if name is not None:
             found = [sealed.search_name(name, k, allowed)]
@@ -124,9 +148,7 @@ def _show(found: list[SealedResult]) -> None:
         if len(found) > 1:
             screen.print(f"Query {query}", highlight=False)
         for hit in result.hits:
-            text = " ".join(hit.text.split())
-            cut = text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
-            screen.print(f"{hit.score:.4f}  {hit.id}  {cut}", highlight=False, markup=False)
+            screen.print(f"{hit.score:.4f}  {hit.id}  {cut(hit.text)}", highlight=False, markup=False)
         for fault in result.faults:
             console(aside=True).print(f"sfumato: incomplete: {fault}.", highlight=False, markup=False)
 

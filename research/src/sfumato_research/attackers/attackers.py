@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sfumato.attacks import ATTACKS
 from sfumato_research.attackers import knowing, naming, pooling
 from sfumato_research.attackers.ground import Ground
-from sfumato_research.attackers.knowing import KNOWING, MEMBER, TOLD
+from sfumato_research.attackers.knowing import KEPT, KNOWING, MEMBER, TOLD
 from sfumato_research.attackers.naming import LINKED, NAMED, WRITTEN, registered
 from sfumato_research.attackers.stolen import Measure
 
@@ -19,8 +19,9 @@ QUESTIONS: Mapping[str, str] = {
     LINKED: "names the row",
     MEMBER: "is it there?",
     TOLD: "tells an attribute",
+    KEPT: "finds the same neighbours",
 }
-"""In the order of the table; each has one scale."""
+"""In the order of the table; each has one scale. The last is no attack's: it says what is left of use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,8 @@ class Attacker:
     """One row, or one for each question it answers."""
 
     attack: str
-    """Its name in the product's table; a row whose attack is not there or not installed is left out."""
+    """Its name in the product's table; a row whose attack is not there or not installed is left out. None
+    stands for a row that attacks nothing."""
     holds: str
     measure: Measure
     answers: tuple[str, ...]
@@ -42,7 +44,7 @@ class Attacker:
     @property
     def able(self) -> bool:
         """Whether the product has the attack, and all it needs."""
-        return self.attack in ATTACKS.names() and ATTACKS.installed(self.attack)
+        return not self.attack or (self.attack in ATTACKS.names() and ATTACKS.installed(self.attack))
 
 
 _TEXTS = "texts like these, released alike"

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from pathlib import Path
 from time import monotonic, process_time
 from typing import Any
@@ -15,7 +16,7 @@ from sfumato.errors import InputError, MissingPackageError, SfumatoError
 from sfumato.files import write_atomic
 from sfumato.mechanisms.base import one_blas_thread
 from sfumato.trials.rows import LeftOut
-from sfumato_research.attackers.attackers import ATTACKERS, QUESTIONS, attackers
+from sfumato_research.attackers.attackers import ATTACKERS, QUESTIONS, Attacker, attackers
 from sfumato_research.attackers.ground import Ground
 from sfumato_research.attackers.naming import scored
 from sfumato_research.attackers.releases import LAPLACE, RELEASES, ROTATION, releases
@@ -33,6 +34,8 @@ class Cells:
     """All cells of one concept, kept in the ground's folder where it has one."""
 
     ground: Ground
+    table: Mapping[str, Attacker] = field(default_factory=lambda: ATTACKERS)
+    """Its rows."""
     _kept: dict[CellKey, dict[str, Any]] = field(default_factory=dict)
 
     def wanted(self) -> list[CellKey]:
@@ -47,7 +50,7 @@ class Cells:
         """A cell that is there."""
         path = self._path(key)
         if key not in self._kept and path is not None and path.exists():
-            self._kept[key] = _checked(json.loads(path.read_text(encoding="utf-8")))
+            self._kept[key] = _checked(json.loads(path.read_text(encoding="utf-8")), self.table)
         return self._kept.get(key)
 
     def put(self, cell: Mapping[str, Any]) -> None:
@@ -67,7 +70,7 @@ class Cells:
         A cell that fails is told and passed over, so that one of them never stops the others.
         """
         failed = 0
-        for column in releases(self.ground.setting.quick):
+        for column in dict.fromkeys(key[1] for key in self.wanted()):
             missing = [
                 key
                 for key in self.wanted()
@@ -82,7 +85,7 @@ class Cells:
                 for key in missing:
                     self.ground.setting.on_step(f"{self.ground.name}: {key[0]} on {column}")
                     try:
-                        self.put(measured(stolen, key))
+                        self.put(measured(stolen, key, self.table[key[0]]))
                     except MissingPackageError as error:
                         self.ground.setting.on_step(f"left out: {error}")
                     except Exception as error:  # whatever it is: the others are measured all the same
@@ -97,7 +100,7 @@ class Cells:
         for cell in _read(path):
             if cell.get("case") != self.ground.name:
                 continue
-            whole = _checked(self._scored(cell))
+            whole = _checked(self._scored(cell), self.table)
             if whole["rows"] != self.ground.digest:
                 raise InputError(
                     f"{path} must hold cells of the rows asked about. Those of `{whole['attack']}` on "
@@ -132,7 +135,7 @@ class Cells:
         return self.ground.folder / f"{plain}.json"
 
 
-def measured(stolen: Stolen, key: CellKey) -> dict[str, Any]:
+def measured(stolen: Stolen, key: CellKey, attacker: Attacker) -> dict[str, Any]:
     """Run one attack on one release; where it cannot be run, say why."""
     ground, setting = stolen.ground, stolen.ground.setting
     wall, processor = monotonic(), process_time()
@@ -140,7 +143,7 @@ def measured(stolen: Stolen, key: CellKey) -> dict[str, Any]:
     reason = ""
     try:
         with one_blas_thread():
-            figures = ATTACKERS[key[0]].measure(stolen)
+            figures = attacker.measure(stolen)
     except LeftOut as why:
         reason = str(why)
     except MissingPackageError:
@@ -155,6 +158,7 @@ def measured(stolen: Stolen, key: CellKey) -> dict[str, Any]:
         "rows": ground.digest,
         "seed": setting.seed,
         "device": setting.device,
+        "date": date.today().isoformat(),
         "seconds": round(monotonic() - wall, 2),
         "processor_seconds": round(process_time() - processor, 2),
         "left_out": reason,
@@ -180,13 +184,13 @@ def _read(path: Path) -> list[dict[str, Any]]:
     return [*named, *(cell for cell in plain if (cell.get("attack"), cell.get("release")) not in taken)]
 
 
-def _checked(cell: dict[str, Any]) -> dict[str, Any]:
+def _checked(cell: dict[str, Any], table: Mapping[str, Attacker]) -> dict[str, Any]:
     """A cell as it is used, or refuse it."""
     names = ("attack", "release", "again", "case", "rows", "device", "seconds", "figures", "groups")
     missing = [name for name in names if name not in cell]
     if missing:
         raise InputError(f"A cell must say {', '.join(names)}. Found none of {', '.join(missing)}.")
-    if cell["release"] not in RELEASES or cell["attack"] not in ATTACKERS:
+    if cell["release"] not in RELEASES or cell["attack"] not in table:
         raise InputError(
             f"A cell must be of a row and a column of the table. Found `{cell['attack']}` on "
             f"`{cell['release']}`."

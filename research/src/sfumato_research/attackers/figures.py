@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.types import Floats
-from sfumato_research.attackers.attackers import ATTACKERS
 from sfumato_research.attackers.cells import Cells
 from sfumato_research.attackers.knowing import MEMBER
 from sfumato_research.attackers.naming import NAMED
@@ -88,7 +87,7 @@ class CellFigures:
     def strongest(self, release: str, question: str) -> str | None:
         """The row of the highest figure among those that work."""
         found: dict[str, float] = {}
-        for row, attacker in ATTACKERS.items():
+        for row, attacker in self.cells.table.items():
             figure = self.figure(row, release, question) if question in attacker.answers else None
             if figure is not None and self.works(row, question):
                 found[row] = figure.value
@@ -96,7 +95,9 @@ class CellFigures:
 
     def as_strong(self, release: str, question: str, row: str) -> list[str]:
         """Others whose difference from this one, on the rows both read, cannot be told from nothing."""
-        others = [other for other, each in ATTACKERS.items() if question in each.answers and other != row]
+        others = [
+            other for other, each in self.cells.table.items() if question in each.answers and other != row
+        ]
         return [
             other
             for other in others
@@ -179,4 +180,4 @@ class CellFigures:
         )
 
     def _beside(self, row: str) -> str:
-        return ATTACKERS[row].beside or row
+        return self.cells.table[row].beside or row

@@ -55,6 +55,11 @@ class Ground:
         home = self.setting.cache
         return None if home is None else home / "attackers" / self.setting.pick("full", "quick") / self.name
 
+    @property
+    def model(self) -> str:
+        """The victim's encoder, by its name."""
+        return MODEL
+
     @cached_property
     def case(self) -> GoldCase:
         """Texts and labels."""
@@ -69,7 +74,7 @@ class Ground:
     @cached_property
     def embedder(self) -> RememberingEmbedder:
         """The victim's encoder, on the setting's device."""
-        return RememberingEmbedder(_encoder(self.setting))
+        return RememberingEmbedder(_encoder(self.setting, self.model))
 
     @cached_property
     def pool(self) -> Split:
@@ -193,9 +198,9 @@ def digest_of(texts: Sequence[str]) -> str:
     return hashlib.blake2b(joined, digest_size=12).hexdigest()
 
 
-def _encoder(setting: Setting) -> Embedder:
-    if setting.device == "cpu":
-        return encoder(setting, MODEL)
+def _encoder(setting: Setting, model: str) -> Embedder:
+    if setting.device == "cpu" or model != MODEL:
+        return encoder(setting, model)
     from sfumato.embedders.minilm import MiniLM
 
     return MiniLM(device=setting.device)

@@ -19,8 +19,9 @@ from sfumato_research.attackers.ground import MEMBERS
 from sfumato_research.attackers.naming import Found, nearest, row_found
 from sfumato_research.attackers.releases import CLEAN, FLOOR
 from sfumato_research.attackers.stolen import Stolen
+from sfumato_research.frontier.use import neighbours
 
-KNOWING, MEMBER, TOLD = "knowing", "member", "told"
+KNOWING, MEMBER, TOLD, KEPT = "knowing", "member", "told", "kept"
 
 
 def informed(stolen: Stolen) -> Found:
@@ -156,6 +157,17 @@ def attributes(stolen: Stolen) -> Found:
     names, counts = np.unique([kinds[row] for row in rows], return_counts=True)
     guess = [float(kinds[row] == names[counts.argmax()]) for row in ground.rows]
     return {TOLD: {"value": np.mean(right, axis=0).tolist(), "floor": guess, "prior": guess}}
+
+
+def use(stolen: Stolen) -> Found:
+    """No attack: how well releases find each other where their clean vectors are near."""
+    _refuse_floor(stolen)
+    ground = stolen.ground
+    found = neighbours(ground.pool, stolen.target, ground.looked_for, ground.cut)
+    ndcg = found["neighbours.ndcg"]
+    nothing = [0.0] * len(ndcg)
+    groups = list(range(len(ndcg)))
+    return {KEPT: {"value": ndcg.tolist(), "floor": nothing, "prior": nothing, "groups": groups}}
 
 
 def _kinds(spans: Any, attacked: str) -> str:

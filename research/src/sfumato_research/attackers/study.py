@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from functools import partial
 
+from sfumato_research.attackers.attackers import ATTACKERS
 from sfumato_research.attackers.cells import Cells
 from sfumato_research.attackers.claims import claims
-from sfumato_research.attackers.ground import Ground
+from sfumato_research.attackers.ground import MODEL, Ground
+from sfumato_research.attackers.releases import CLEAN, FLOOR, STUDIED
 from sfumato_research.attackers.tables import left_out, main_table, repeats_table, strongest_table
 from sfumato_research.frontier.cases import CASES
 from sfumato_research.frontier.public import NEEDS
 from sfumato_research.studies.base import Setting, Study, StudyOutcome, StudyPart
+from sfumato_research.studies.choice import CellChoice, resolve
 
 NAMES = {"place": "Places", "person": "People"}
 
@@ -18,8 +21,16 @@ NAMES = {"place": "Places", "person": "People"}
 def table_outcome(setting: Setting, name: str) -> StudyOutcome:
     """Measure what is missing, and tell what came out."""
     cells = Cells(Ground(setting, name))
-    cells.measure()
+    cells.measure(*chosen(setting.choice))
     return outcome(cells)
+
+
+def chosen(choice: CellChoice) -> tuple[list[str], list[str]]:
+    """Rows and columns; what is asked of a column is told beside the clean one and the floor."""
+    resolve(choice.encoders, (MODEL,), "encoder of this study")
+    columns = resolve(choice.defences, STUDIED, "defence")
+    beside = [CLEAN, FLOOR] if columns else []
+    return resolve(choice.attacks, ATTACKERS, "attack"), list(dict.fromkeys([*columns, *beside]))
 
 
 def outcome(cells: Cells) -> StudyOutcome:
@@ -51,4 +62,5 @@ STUDY = Study(
         StudyPart(name, f"{title} in the news", partial(table_outcome, name=name), (*CASES[name][1], *NEEDS))
         for name, title in NAMES.items()
     ],
+    by_cell=True,
 )

@@ -17,7 +17,7 @@ from sfumato.metrics.retrieval import retrieve
 from sfumato.metrics.similarity import pair_cosines, unit_rows
 from sfumato.randomness import generator
 from sfumato.trials.split import Split
-from sfumato.trials.target import DefenceTarget
+from sfumato.trials.target import DefenceTarget, Target
 from sfumato.types import Floats, Vectors
 from sfumato_research.studies.base import Setting
 from sfumato_research.studies.data import Searchable, rows, searches, sts
@@ -104,7 +104,7 @@ def measure_use(
     return kept
 
 
-def neighbours(pool: Split, target: DefenceTarget, looked_for: Concept, seed: int) -> dict[str, NDArray[Any]]:
+def neighbours(pool: Split, target: Target, looked_for: Concept, seed: int) -> dict[str, NDArray[Any]]:
     """How well releases find what is near among clean vectors, on rows of the attacked collection."""
     rows_ = np.sort(generator(seed).permutation(len(pool.texts))[:1000])
     unit = unit_rows(pool.clean)

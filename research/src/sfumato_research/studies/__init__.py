@@ -17,7 +17,18 @@ from sfumato_research.studies.base import (
     StudyTable,
 )
 
-STUDIES = ("frontier", "attackers", "sealed", "sparse", "dppn", "privemb", "vec2text", "stamp", "sfumato")
+STUDIES = (
+    "frontier",
+    "attackers",
+    "leaderboard",
+    "sealed",
+    "sparse",
+    "dppn",
+    "privemb",
+    "vec2text",
+    "stamp",
+    "sfumato",
+)
 """In the order of the page; each is a folder beside this one whose `study` has a `STUDY`."""
 
 

@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from sfumato_research.studies.choice import CellChoice
+
 Number = float | int
 OnStep = Callable[[str], object]
 
@@ -106,6 +108,8 @@ class Setting:
     cache: Path | None = None
     """Where vectors of texts are kept between runs."""
     on_step: OnStep = field(default=silent, repr=False)
+    choice: CellChoice = CellChoice()
+    """Of a study of cells: which of them."""
 
     def pick(self, full: Any, quick: Any) -> Any:
         """The value for a full or for a quick run."""
@@ -131,3 +135,7 @@ class Study:
     title: str
     paper: str
     parts: Sequence[StudyPart]
+    by_cell: bool = False
+    """Whether single cells of it can be chosen."""
+    merge: Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]] | None = None
+    """How a part that was run before, as it was written, goes together with the same run now."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -82,4 +83,5 @@ def searches(data: Path, folder: str, split: str | None = None) -> Searchable:
 def encoder(setting: Setting, name: str = "minilm") -> Embedder:
     """An encoder that remembers vectors between runs where the setting has a place for them."""
     inner = load_embedder(name)
-    return inner if setting.cache is None else CachedEmbedder(inner, setting.cache / name)
+    kept = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.")  # a folder's name is no place of its own
+    return inner if setting.cache is None else CachedEmbedder(inner, setting.cache / kept)

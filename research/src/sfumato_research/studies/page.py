@@ -57,6 +57,11 @@ def fill(page: Path, folder: Path) -> str:
     return _BLOCK.sub(block, page.read_text(encoding="utf-8"))
 
 
+def has_marks(page: Path) -> bool:
+    """Whether there is anything to fill."""
+    return _BLOCK.search(page.read_text(encoding="utf-8")) is not None
+
+
 def whole(parts: Mapping[str, Any], folder: str) -> str:
     """The findings of some parts in one table, then each part with its tables and pictures."""
     lines: list[str] = []
@@ -133,11 +138,12 @@ def _cores(machine: dict[str, Any]) -> str:
 def _markdown(columns: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:
     head = list(columns)
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-    lines += ["| " + " | ".join(_plain(cell) for cell in row) + " |" for row in rows]
+    lines += ["| " + " | ".join(plain(cell) for cell in row) + " |" for row in rows]
     return [*lines, ""]
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
+    """A text that breaks no table."""
     return text.replace("|", "\\|").replace("\n", " ")
 
 
@@ -148,14 +154,14 @@ def _cell(cell: Any) -> str:
         return cell if isinstance(cell, str) else f"{cell:,}" if isinstance(cell, int) else f"{cell:g}"
     if cell["value"] is None:
         return "–"
-    text = _number(cell["value"], cell["form"])
+    text = number(cell["value"], cell["form"])
     text = f"**{text}**" if cell.get("strong") else text
     if cell["low"] is not None and cell["high"] is not None:
-        text += f" [{_number(cell['low'], cell['form'])}, {_number(cell['high'], cell['form'])}]"
-    return f"{text} ({_number(cell['printed'], cell['form'])})" if cell["printed"] is not None else text
+        text += f" [{number(cell['low'], cell['form'])}, {number(cell['high'], cell['form'])}]"
+    return f"{text} ({number(cell['printed'], cell['form'])})" if cell["printed"] is not None else text
 
 
-def _number(value: float, form: str) -> str:
+def number(value: float, form: str) -> str:
     """A share loses the nought before its point."""
     text = format(value, form)
     return re.sub(r"^([-+]?)0\.(?=\d)", r"\1.", text) if form.endswith("f") and abs(value) < 1 else text

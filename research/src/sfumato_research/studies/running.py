@@ -57,7 +57,8 @@ def run_study(
     ran, kept = [], []
     for part in chosen:
         found = result["parts"].get(part.name)
-        if found and not again and found["setting"]["quick"] == setting.quick:
+        there = found and found["setting"]["quick"] == setting.quick
+        if there and not again and not setting.choice:
             kept.append(part.name)
             _tell(on_part, part, "kept")
             continue
@@ -84,6 +85,13 @@ def _kept(path: Path, study: Study, name: str, found: dict[str, Any]) -> dict[st
     """Add a part to the file, beside those that another run may have written meanwhile."""
     empty: dict[str, Any] = {"study": study.name, "parts": {}}
     result = read_result(path) if path.exists() else empty
+    before = result["parts"].get(name)
+    if (
+        study.merge is not None
+        and before is not None
+        and before["setting"]["quick"] == found["setting"]["quick"]
+    ):
+        found = study.merge(before, found)
     parts = {**result["parts"], name: found}
     result["parts"] = {each.name: parts[each.name] for each in study.parts if each.name in parts}
     write_atomic(path, (json.dumps(result, indent=1, ensure_ascii=False) + "\n").encode())

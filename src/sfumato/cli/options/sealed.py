@@ -25,6 +25,26 @@ ConfirmOption = Annotated[
 KeyOption = Annotated[
     Path, typer.Option("--key", metavar="FILE", help="The key that the collection was sealed with.")
 ]
+SearchKeyOption = Annotated[
+    Path | None,
+    typer.Option("--key", metavar="FILE", help="The key that the collection was sealed with."),
+]
+ProtectorOption = Annotated[
+    Path | None,
+    typer.Option("--protector", metavar="DIR", help="The protector of a collection that is not sealed."),
+]
+CleanOption = Annotated[
+    bool,
+    typer.Option(
+        "--clean", help="With --protector: send the search's own vector, which shows what is sought."
+    ),
+]
+TextsOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--texts", metavar="FILE", help="With --protector: show the texts of rows found, from here by id."
+    ),
+]
 StateOption = Annotated[
     Path | None,
     typer.Option(
@@ -74,9 +94,9 @@ TextArgument = Annotated[
 QueriesOption = Annotated[
     Path | None, typer.Option("--queries", metavar="FILE", help="Many texts to look for, as IN elsewhere.")
 ]
-QueryIdsOption = Annotated[
+SearchIdsOption = Annotated[
     str | None,
-    typer.Option("--id-column", metavar="NAME", help="A column of ids in --queries, for the JSON."),
+    typer.Option("--id-column", metavar="NAME", help="The column of ids in --queries or --texts."),
 ]
 HitsOption = Annotated[int, typer.Option("-k", help="How many rows to find.")]
 WhereOption = Annotated[
