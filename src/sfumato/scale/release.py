@@ -9,6 +9,7 @@ number of workers, the order they work in and the times they were killed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,12 +34,11 @@ from sfumato.scale.plan import (
     recorded,
 )
 from sfumato.scale.portable import PortableProtector
-from sfumato.scale.rows import ReleasedRows, common_schema, release_batch
+from sfumato.scale.rows import ReleasedRows, SavedRows, common_schema, release_batch
 from sfumato.scale.sources import PART_ROWS, cut
-from sfumato.scale.worker import Worker
+from sfumato.scale.worker import OnRows, Worker
 
 BATCH_ROWS = 4096
-OnRows = Callable[[int], object]
 Runner = Callable[..., Iterator[Record]]
 ENGINES: Registry[Any] = Registry(
     "engine",
@@ -73,8 +73,10 @@ def release_file(
     )
     job = ReleaseJob(came_from.address, goes_to.place.address, tuple(keep_columns), stamp=plan.stamp)
 
+    told = _Told(on_rows)
+
     def rest(done: dict[str, Record]) -> Iterator[Record]:
-        worker = Worker(job, protector)
+        worker = Worker(job, protector, told.early)
         for part in goes_to.published(plan):
             if part.name not in done:  # killed between the draft and its record
                 yield worker.release(part)
@@ -82,14 +84,31 @@ def release_file(
         start = sum(record["rows"] for record in done.values())
         for index, batch in enumerate(read(source, batch=batch_rows, start=start), len(done)):
             part = goes_to.draft(index, source.name, batch.first_row, len(batch))
-            yield worker.release(part, columns.released(batch, protector, part, keep_columns))
+            yield worker.release(part, partial(columns.released, batch, protector, part, keep_columns))
 
     with goes_to.place.alone():
         before = None if restart else goes_to.finished(plan)
         if before is None:
-            return _run(goes_to, plan, protector, rest, str(output), restart=restart, on_rows=on_rows)
+            return _run(goes_to, plan, protector, rest, str(output), restart=restart, on_rows=told)
         _tell(on_rows, before.rows)
         return before
+
+
+class _Told:
+    """Says each row once: when it is saved, or with its part."""
+
+    def __init__(self, on_rows: OnRows | None) -> None:
+        self._on_rows, self._ahead = on_rows, 0
+
+    def early(self, rows: int) -> None:
+        """Rows that are saved, of a part that is not finished."""
+        self._ahead += rows
+        _tell(self._on_rows, rows)
+
+    def __call__(self, rows: int) -> None:
+        """Rows of a part that is finished, some of which were told of before."""
+        rows, self._ahead = rows - self._ahead, 0
+        _tell(self._on_rows, rows)
 
 
 class _Columns:
@@ -99,10 +118,17 @@ class _Columns:
         self._schemas = [pq.read_schema(path) for path in drafts]
 
     def released(
-        self, batch: RowBatch, protector: Protector, part: ReleasePart, keep_columns: Sequence[str]
+        self,
+        batch: RowBatch,
+        protector: Protector,
+        part: ReleasePart,
+        keep_columns: Sequence[str],
+        saved: SavedRows,
     ) -> Iterator[ReleasedRows]:
         """Protect a batch when the worker asks for it."""
-        table, matched = release_batch(batch, protector, file=part.source, keep_columns=keep_columns)
+        table, matched = release_batch(
+            batch, protector, file=part.source, keep_columns=keep_columns, saved=saved
+        )
         self._schemas = [common_schema([*self._schemas, table.schema])]
         yield table, matched
 

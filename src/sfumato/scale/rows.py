@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -20,17 +20,30 @@ ReleasedRows = tuple[Any, int | None]
 _READ = ("text", "spans", "embedding")
 
 
+class SavedRows(Protocol):
+    """Where rows that take long to embed are saved on the way."""
+
+    def released(
+        self, batch: RowBatch, release: Callable[[RowBatch], tuple[NDArray[np.float32], int]]
+    ) -> tuple[NDArray[np.float32], int]:
+        """Release a batch of texts, some rows at a time; those that were saved before are not drawn again."""
+
+
 def release(
-    batch: RowBatch, protector: Protector, identities: Sequence[str] | None
+    batch: RowBatch, protector: Protector, identities: Sequence[str] | None, saved: SavedRows | None = None
 ) -> tuple[NDArray[np.float32], int | None]:
     """Protect the rows of a batch; return vectors, and how many texts held a concept where there are texts.
 
     Texts that the protector embeds are their own accounts. Vectors that come from elsewhere are charged to
     `identities`, or else to their texts, or else to themselves.
     """
-    if batch.texts is not None and protector.embedder is not None:
-        ready = protector.prepare(batch.texts, spans=batch.spans)
+
+    def embedded(rows: RowBatch) -> tuple[NDArray[np.float32], int]:
+        ready = protector.prepare(rows.texts or [], spans=rows.spans)
         return protector.release(ready), int(ready.matched.sum())
+
+    if batch.texts is not None and protector.embedder is not None:
+        return embedded(batch) if saved is None else saved.released(batch, embedded)
     if batch.vectors is None:
         raise InputError("The protector has no embedder and the input has no vectors. Give one or the other.")
     return protector.protect(batch.vectors, texts=batch.texts, units=identities), None
@@ -49,6 +62,7 @@ def release_arrow(
     first_row: int = 0,
     id_column: str | None = None,
     keep_columns: Sequence[str] = (),
+    saved: SavedRows | None = None,
 ) -> ReleasedRows:
     """Protect an Arrow batch or table into a table of `keep_columns` and `embedding`.
 
@@ -59,6 +73,7 @@ def release_arrow(
         first_row: Where in the file they start.
         id_column: A column whose values are the ledger's accounts, for rows that come as vectors.
         keep_columns: The columns to carry over.
+        saved: Where texts are saved while the others are embedded.
     """
     found = part.schema.names
     missing = [name for name in (*keep_columns, *filter(None, [id_column])) if name not in found]
@@ -73,18 +88,23 @@ def release_arrow(
         identities = _ids(part.column(id_column), id_column)
     elif file is not None and batch.texts is None:
         identities = places(file, first_row, len(part))
-    released, matched = release(batch, protector, identities)
+    released, matched = release(batch, protector, identities, saved)
     kept = {name: part.column(name) for name in keep_columns}
     return as_table(released, kept), matched
 
 
 def release_batch(
-    batch: RowBatch, protector: Protector, *, file: str, keep_columns: Sequence[str] = ()
+    batch: RowBatch,
+    protector: Protector,
+    *,
+    file: str,
+    keep_columns: Sequence[str] = (),
+    saved: SavedRows | None = None,
 ) -> ReleasedRows:
     """Protect a batch of any input file into a table of `keep_columns` and `embedding`."""
     kept = _kept(batch, keep_columns)
     identities = places(file, batch.first_row, len(batch)) if batch.texts is None else None
-    released, matched = release(batch, protector, identities)
+    released, matched = release(batch, protector, identities, saved)
     return as_table(released, kept), matched
 
 
