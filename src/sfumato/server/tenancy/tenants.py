@@ -21,8 +21,10 @@ from sfumato.server.tenancy.encoders import Encoders
 from sfumato.server.tenancy.keys import KeyRing, TenantSettings
 from sfumato.server.tenancy.state import SpendingLimits, State
 from sfumato.server.tenancy.tokens import Tokens
+from sfumato.server.turns.load import Load
 from sfumato.server.turns.merging import MergingEmbedder
 from sfumato.server.turns.releasing import Releaser
+from sfumato.server.turns.speed import Speed
 
 LOCAL = "local"
 """The only tenant of a gateway without keys."""
@@ -43,6 +45,10 @@ class Tenant:
     dim: int
     """Dimension of its releases."""
     releaser: Releaser
+    speed: Speed
+    """How fast its protector is, shared by all who have the same."""
+    load: Load
+    """What is under way for all tenants."""
 
 
 class Tenants:
@@ -52,6 +58,8 @@ class Tenants:
         self._settings, self._ring, self._encoders = settings, ring, encoders
         self._lock = threading.Lock()
         self._made: dict[tuple[str, TenantSettings], Tenant] = {}
+        self._speeds: dict[Path, Speed] = {}
+        self._load = Load()
         self._state = State(settings.state)
 
     def get(self, name: str) -> Tenant:
@@ -80,7 +88,11 @@ class Tenants:
     def warm_up(self) -> None:
         """Load the gateway's own protector and its encoder before the first request."""
         if self._settings.protector is not None:
-            self._protector(self._settings.protector).prepare(["warm up"])
+            loaded = self._protector(self._settings.protector)
+            loaded.prepare(["warm up"])
+            speed = self._speed(self._settings.protector, loaded)
+            most = speed.limits()["texts_by_characters"].items()
+            tell("speed", **{f"texts_of_{length}": count for length, count in most})
 
     @property
     def has_encoder(self) -> bool:
@@ -112,7 +124,16 @@ class Tenants:
             tokens,
             dim,
             Releaser(protector),
+            self._speed(folder, loaded),
+            self._load,
         )
+
+    def _speed(self, folder: Path, loaded: Protector) -> Speed:
+        if folder not in self._speeds:
+            elsewhere = isinstance(self._merging(loaded).embedder, OpenAIEndpoint)
+            made = Speed(self._settings) if elsewhere else Speed.measured(self._settings, loaded)
+            self._speeds[folder] = made
+        return self._speeds[folder]
 
     def _protector(self, folder: Path) -> Protector:
         loaded = open_protector(self._settings, folder)

@@ -96,16 +96,27 @@ def release(tenant: Tenant, body: bytes | bytearray, settings: GatewaySettings, 
     """
     with work.step():
         request = read_request(body, settings, tenant.tokens, tenant.dim)
-    parts, tokens = [], 0
-    for first, texts in work.slices(request.texts):
-        with work.step():
-            parts.append(_prepared(tenant, texts, first, work))
-        with work.step():
-            tokens += _count(tenant, texts)
+        seconds = tenant.speed.require(request.texts)
+    with tenant.load.taken(work, len(request.texts), seconds):
+        parts, tokens = _all_prepared(tenant, request.texts, work)
     vectors = tenant.releaser.release(request.texts, Prepared.together(parts), request.role, work)
     if request.dimensions is not None and request.dimensions < vectors.shape[1]:
         vectors = shortened(vectors, request.dimensions)
     return Reply(request, vectors, tokens)
+
+
+def _all_prepared(tenant: Tenant, given: list[str], work: Work) -> tuple[list[Prepared], int]:
+    """The texts in steps, and how many tokens they have; the speed of each step is noted."""
+    parts, tokens = [], 0
+    for first, texts in work.slices(given):
+        before = work.used
+        with work.step():
+            parts.append(_prepared(tenant, texts, first, work))
+        with work.step():
+            tokens += _count(tenant, texts)
+        tenant.load.done(work, tenant.speed.seconds(texts))
+        tenant.speed.note(texts, work.used - before)
+    return parts, tokens
 
 
 def _count(tenant: Tenant, texts: list[str]) -> int:
