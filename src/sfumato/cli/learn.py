@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+
+from rich.progress import Progress
 
 from sfumato.artifacts import require_free
 from sfumato.certifying import attacker_words, certificate_or_none
 from sfumato.cli.options.learn import (
     BackgroundOption,
+    CacheOption,
     ConceptOption,
     EmbedderOption,
     EpsilonOption,
@@ -31,8 +37,11 @@ from sfumato.cli.options.learn import (
 )
 from sfumato.cli.options.shared import InputFile, named_concepts
 from sfumato.cli.output import JsonOption, console, write_json
-from sfumato.cli.progress import progress
+from sfumato.cli.progress import grow, progress
 from sfumato.concepts.base import Span
+from sfumato.embedders import load_embedder
+from sfumato.embedders.base import Embedder
+from sfumato.embedders.cache import CachedEmbedder, CacheFolder
 from sfumato.errors import InputError
 from sfumato.inputs import read, read_texts
 from sfumato.learning import LearnSettings, learn
@@ -66,6 +75,22 @@ def _read_all(path: Path, limit: int) -> tuple[list[str], list[list[Span]] | Non
         if len(texts) >= limit:
             break
     return texts, spans if labelled else None
+
+
+@contextmanager
+def _remembering(place: CacheFolder, encoder: Embedder, *, keep: bool) -> Iterator[CachedEmbedder]:
+    """The encoder with a cache that a killed run leaves for the next; one that holds nothing goes at once."""
+    cached = place.remembering(encoder)
+    try:
+        yield cached
+    except BaseException:
+        if not (keep or len(cached)):
+            place.remove()
+        raise
+
+
+def _bar() -> AbstractContextManager[Progress]:
+    return progress("looking for concepts", None, rate="texts")
 
 
 def _show(protector: Protector, out: Path) -> None:
@@ -133,6 +158,7 @@ def command(
     background: BackgroundOption = None,
     origin: OriginOption = "unknown",
     limit: LimitOption = 4000,
+    cache: CacheOption = None,
     force: ForceOption = False,
     json: JsonOption = None,
 ) -> None:
@@ -156,18 +182,25 @@ def command(
     wanted = named_concepts(concept, terms, spans, wide=wide)
     texts, labelled = _read_all(source, max(50_000, 10 * limit))
     ordinary = read_texts(background) if background is not None else None
-    with progress("embedding", None) as bar:
+    encoder = load_embedder(embedder)
+    place = CacheFolder(out.with_name(f".{out.name}.learning") if cache is None else cache)
+    with _remembering(place, encoder, keep=cache is not None) as cached, _bar() as bar:
+        (task,) = bar.task_ids
         made = learn(
             texts,
             wanted,
-            embedder=embedder,
+            embedder=cached,
             spans=labelled,
             background=ordinary,
             settings=settings,
-            on_step=lambda label, count: bar.advance(bar.task_ids[0], count),
+            on_step=lambda label, count: bar.advance(task, count),
+            on_total=lambda total: grow(bar, "learning", total),
         )
+    made = dataclasses.replace(made, embedder=encoder)
     require_free(out, replace=force)  # another run may have been there meanwhile
     digest = save_protector(made, out)
+    if cache is None:
+        place.remove()
     _show(made, out)
     record = {"guarantee": made.guarantee.to_dict(), "learned": made.learned.to_dict()}
     write_json(json, {"protector": str(out), "digest": digest} | record)
