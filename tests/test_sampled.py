@@ -1,4 +1,4 @@
-"""What a protector is learned from: each text once, no more than it takes, and the same as ever where all is."""
+"""What a protector is learned from: each text once, and no more of them than it takes."""
 
 from __future__ import annotations
 

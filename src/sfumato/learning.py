@@ -134,9 +134,7 @@ def learn(
     if chosen.shape == "mask":
         mechanism, learned, spread = *work.mask(wanted, learned), None
     else:
-        ordinary = ordinary_text(
-            texts, background, pairs, encoder, limit=chosen.limit, source=chosen.source
-        )
+        ordinary = ordinary_text(texts, background, pairs, encoder, limit=chosen.limit, source=chosen.source)
         mechanism, learned, spread = work.ellipsoid(ordinary, learned)
     made = Protector(
         mechanism=mechanism,
@@ -209,9 +207,7 @@ class _Learning:
         """What is taken out of its releases, where that was asked for."""
         chosen = self.settings
         beside = replace(made, embedder=self.embedder)
-        return learn_eraser(
-            beside, texts, self.pairs, chosen.eraser_learner(), spans, chosen.seed, self.step
-        )
+        return learn_eraser(beside, texts, self.pairs, chosen.eraser_learner(), spans, chosen.seed, self.step)
 
 
 def _with_sampled(figures: Mapping[str, Any], found: Sampled) -> dict[str, Any]:

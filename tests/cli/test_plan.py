@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 
 import pytest
+from tests.cli.test_main import as_program, sfumato
 
 from sfumato.concepts.concept import Concept
 from sfumato.mechanisms import Laplace
 from sfumato.protector import Protector
 from sfumato.saving import save_protector
-from tests.cli.test_main import as_program, sfumato
 
 
 def test_plan_says_time_storage_and_bound(tmp_path):
@@ -68,7 +68,9 @@ def test_plan_times_the_very_protector_on_texts_of_the_user(notes):
     assert facts["rows"] == 400 and facts["probed"] == 400 and facts["matched"] == 0.5
     assert facts["passes"] == 0.5 + 0.5 * 4  # four copies where a place is found
     assert set(facts["stages"]) == {"find", "embed", "release"} and facts["seconds"] > facts["starting"] >= 0
-    more = sfumato("plan", "notes.jsonl", "--protector", "p", "--vectors", "4e6", "--json", "m.json", cwd=notes)
+    more = sfumato(
+        "plan", "notes.jsonl", "--protector", "p", "--vectors", "4e6", "--json", "m.json", cwd=notes
+    )
     assert more.returncode == 0 and json.loads((notes / "m.json").read_text())["rows"] == 4_000_000
 
 

@@ -46,7 +46,9 @@ def slow(tmp_path_factory):
     info.joinpath("entry_points.txt").write_text("[sfumato.embedders]\nslow = slow_encoder:Slow\n")
     seconds = folder / "seconds"
     seconds.write_text(str(EACH))
-    made = Protector(Laplace.from_noise_ratio(0.5, dim=DIM), "slow", learned={"dim": DIM, "model_id": "slow-1"})
+    made = Protector(
+        Laplace.from_noise_ratio(0.5, dim=DIM), "slow", learned={"dim": DIM, "model_id": "slow-1"}
+    )
     save_protector(made, folder / "plain")
     path = os.pathsep.join([str(folder / "site"), *filter(None, [os.environ.get("PYTHONPATH")])])
     options = ("--timeout", str(TIMEOUT), "--allow-remote", "slow", "--no-console")

@@ -133,7 +133,9 @@ def _probed(
     source: Path | None, protector: Path, rows: int | None, sticky: bool, allow_remote: list[str] | None
 ) -> ProtectEstimate:
     if source is None or source.is_dir():
-        raise InputError("Name a file of your texts to time the protector on: sfumato plan IN --protector DIR.")
+        raise InputError(
+            "Name a file of your texts to time the protector on: sfumato plan IN --protector DIR."
+        )
     made = reference(protector, allow_remote=allow_remote).open()
     if sticky:
         from sfumato.accounting import Secret
@@ -152,15 +154,18 @@ def _show_protect(found: ProtectEstimate) -> None:
         table.add_column(name, justify="left" if name == "stage" else "right")
     for name, seconds in found.stages.items():
         table.add_row(_STAGES[name], f"{1 / max(seconds, 1e-9):,.0f}", _time(found.rows * seconds))
-    kind = "vectors" if found.characters is None else f"texts of {found.characters:,.0f} characters on average"
+    kind = (
+        "vectors" if found.characters is None else f"texts of {found.characters:,.0f} characters on average"
+    )
     screen.print(f"{found.rows:,} {kind}; {found.probed:,} were timed")
     screen.print(table)
     if found.matched is not None:
         screen.print(
-            f"{found.matched:.0%} of the texts hold a concept; the encoder reads {found.passes:.2f} texts each"
+            f"{found.matched:.0%} of texts hold a concept; the encoder reads {found.passes:.2f} texts a row"
         )
     screen.print(
-        f"Time     {_time(found.seconds)} for `protect`, {_time(found.starting)} of it to start", highlight=False
+        f"Time     {_time(found.seconds)} for `protect`, {_time(found.starting)} of it to start",
+        highlight=False,
     )
     screen.print("Of the clock, on this machine with what else it does now; a ledger is not counted.")
 

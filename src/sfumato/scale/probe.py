@@ -1,7 +1,7 @@
 """How long `protect` will take for texts like these: the very protector at work on some of them, timed.
 
 Rows are drawn at random from the file and ordered by length, and every n-th of them is taken: a round of any
-size then holds long and short texts as the file does. Rounds grow until their speed is known. Times are of the
+size then holds long and short texts as the file does. Rounds grow until the time is up. Times are of the
 clock on the wall, with whatever else this machine is doing now.
 """
 

@@ -1,6 +1,6 @@
 """Whether an ellipsoid would come out the same from other texts of the same kind.
 
-The pairs it was learned from are cut into two halves at random, an ellipsoid is learned from each, and the two
+The pairs it was learned from are cut into two halves at random, an ellipsoid is learned from each, and they
 are compared. In coordinates that whiten ordinary text an ellipsoid gives up a share t of each direction: T is
 the matrix of these shares. The measure is the cosine between the two T, tr(AB) / sqrt(tr(AA) tr(BB)): 1 for
 the same ellipsoid. Sampling errors shrink with the number of pairs, so where the halves agree to c, what is

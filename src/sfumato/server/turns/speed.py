@@ -1,8 +1,8 @@
 """How fast a protector works here and now, and so how large a request may be that is done in time.
 
-What texts take is learned once from made-up ones, when the gateway starts: a part for each call, for each text
-and for each character. How many times slower real texts are is followed from then on, quickly upwards and
-slowly downwards. An encoder that others run is not asked for this: until it has served something it is taken
+What texts take is learned once from made-up ones, when the gateway starts: a part for each call, each text
+and each character. How many times slower real texts are is followed from then on, quickly upwards and slowly
+downwards. An encoder that others run is not asked for this: until it has served something it is taken
 to need a fortieth of a second a text.
 """
 
