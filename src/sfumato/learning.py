@@ -117,13 +117,7 @@ def learn(
     way = _way(encoder, chosen)
     with searched_once():
         pairs = [_pairs(texts, concept, spans, chosen) for concept in wanted]
-    work = _Learning(
-        RememberingEmbedder(encoder),
-        pairs,
-        chosen,
-        on_step or (lambda label, count: None),
-        on_total or (lambda count: None),
-    )
+    work = _Learning(RememberingEmbedder(encoder), pairs, chosen, on_step or _nobody, on_total or _nobody)
     learned = Learned(
         model_id=encoder.model_id,
         dim=encoder.dim,
@@ -149,6 +143,10 @@ def learn(
     if chosen.shape == "mask" or not made.embeds_neutral or chosen.only_matching:
         return made
     return replace(made, eraser=work.eraser(made, texts, spans))
+
+
+def _nobody(*_: Any) -> None:
+    """Where nobody listens."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from sfumato.saving import save_protector
 from sfumato.server.http.problems import Problem
 from sfumato.server.settings import GatewaySettings
 from sfumato.server.turns.load import Load
-from sfumato.server.turns.speed import Speed, Taken
+from sfumato.server.turns.speed import ServingSpeed, Taken
 from sfumato.server.turns.work import Work
 from tests.server.running import DIM, gateway
 
@@ -103,7 +103,7 @@ def settings(tmp_path, **given):
 
 
 def test_a_speed_is_learned_quickly_upwards_and_slowly_downwards(tmp_path):
-    speed = Speed(settings(tmp_path, timeout=20.0), Taken(0.0, 0.01, 0.0))
+    speed = ServingSpeed(settings(tmp_path, timeout=20.0), Taken(0.0, 0.01, 0.0))
     assert speed.texts_of(100) == 1000 and speed.require(["x"] * 1000) == pytest.approx(10.0)
     for _ in range(8):
         speed.note(["x"] * 100, 4.0)
@@ -122,7 +122,9 @@ def test_a_speed_is_learned_quickly_upwards_and_slowly_downwards(tmp_path):
 
 
 def test_limits_stay_within_the_settings(tmp_path):
-    fast = Speed(settings(tmp_path, max_batch=70, max_bytes=2048, max_characters=5000), Taken(0, 1e-9, 1e-12))
+    fast = ServingSpeed(
+        settings(tmp_path, max_batch=70, max_bytes=2048, max_characters=5000), Taken(0, 1e-9, 1e-12)
+    )
     limits = fast.limits()
     assert limits["texts_by_characters"] == {"100": 20, "1000": 2} and limits["texts"] == 70
     assert fast.texts_of(0) == 70

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
-
-from rich.progress import Progress
+from typing import Any
 
 from sfumato.artifacts import require_free
 from sfumato.certifying import attacker_words, certificate_or_none
@@ -39,6 +38,7 @@ from sfumato.cli.options.shared import InputFile, named_concepts
 from sfumato.cli.output import JsonOption, console, write_json
 from sfumato.cli.progress import grow, progress
 from sfumato.concepts.base import Span
+from sfumato.concepts.concept import Concept
 from sfumato.embedders import load_embedder
 from sfumato.embedders.base import Embedder
 from sfumato.embedders.cache import CachedEmbedder, CacheFolder
@@ -89,8 +89,29 @@ def _remembering(place: CacheFolder, encoder: Embedder, *, keep: bool) -> Iterat
         raise
 
 
-def _bar() -> AbstractContextManager[Progress]:
-    return progress("looking for concepts", None, rate="texts")
+def _learned(
+    texts: list[str],
+    wanted: list[Concept],
+    encoder: Embedder,
+    place: CacheFolder,
+    *,
+    keep: bool,
+    **given: Any,
+) -> Protector:
+    """Learn with a bar, and with a cache that the protector does not keep."""
+    with (
+        _remembering(place, encoder, keep=keep) as cached,
+        progress("looking for concepts", None, rate="texts") as bar,
+    ):
+        made = learn(
+            texts,
+            wanted,
+            embedder=cached,
+            on_step=lambda label, count: bar.advance(bar.task_ids[0], count),
+            on_total=lambda total: grow(bar, "learning", total),
+            **given,
+        )
+    return dataclasses.replace(made, embedder=encoder)
 
 
 def _show(protector: Protector, out: Path) -> None:
@@ -182,21 +203,9 @@ def command(
     wanted = named_concepts(concept, terms, spans, wide=wide)
     texts, labelled = _read_all(source, max(50_000, 10 * limit))
     ordinary = read_texts(background) if background is not None else None
-    encoder = load_embedder(embedder)
     place = CacheFolder(out.with_name(f".{out.name}.learning") if cache is None else cache)
-    with _remembering(place, encoder, keep=cache is not None) as cached, _bar() as bar:
-        (task,) = bar.task_ids
-        made = learn(
-            texts,
-            wanted,
-            embedder=cached,
-            spans=labelled,
-            background=ordinary,
-            settings=settings,
-            on_step=lambda label, count: bar.advance(task, count),
-            on_total=lambda total: grow(bar, "learning", total),
-        )
-    made = dataclasses.replace(made, embedder=encoder)
+    given: Any = {"spans": labelled, "background": ordinary, "settings": settings}
+    made = _learned(texts, wanted, load_embedder(embedder), place, keep=cache is not None, **given)
     require_free(out, replace=force)  # another run may have been there meanwhile
     digest = save_protector(made, out)
     if cache is None:

@@ -20,6 +20,8 @@ EXAMPLE = (
     "sfumato plan --vectors 1e8 --encode minilm --cores 64 --store s3"
 )
 _DEFAULT_DIM = 768
+_OF_VECTORS = ("dim", "mechanism", "encode", "cores", "gpus", "encode_rate", "store", "bandwidth")
+"""Options that ask about vectors on any machine."""
 _UNITS = (("day", 86400.0), ("hour", 3600.0), ("minute", 60.0), ("second", 1.0))
 
 
@@ -84,41 +86,37 @@ def command(
     json: JsonOption = None,
 ) -> None:
     """Say how long a release takes, on what, and what bounds it; measures for a few seconds first."""
-    if protector is not None:
-        others: dict[str, Any] = {
-            "--dim": dim, "--mechanism": mechanism, "--encode": encode, "--cores": cores, "--gpus": gpus,
-            "--encode-rate": encode_rate, "--store": store, "--bandwidth": bandwidth,
-        }  # fmt: skip
-        _refuse(others)
-        rows = None if vectors is None else _count(vectors)
-        measured = _probed(source, protector, rows, sticky, allow_remote)
-        _show_protect(measured)
-        write_json(json, measured.to_dict())
-        return
-    if source is not None:
+    given = dict(locals())
+    found = _plan_vectors(given) if protector is None else _plan_protector(given)
+    write_json(json, found.to_dict())
+
+
+def _plan_protector(given: dict[str, Any]) -> ProtectEstimate:
+    _refuse({f"--{name.replace('_', '-')}": given[name] for name in _OF_VECTORS})
+    rows = None if given["vectors"] is None else _count(given["vectors"])
+    source, protector, sticky = given["source"], given["protector"], given["sticky"]
+    found = _probed(source, protector, rows, sticky, given["allow_remote"])
+    _show_protect(found)
+    return found
+
+
+def _plan_vectors(given: dict[str, Any]) -> CostEstimate:
+    if given["source"] is not None:
         raise InputError("Texts are timed with a protector: give --protector DIR.")
-    if vectors is None:
+    if given["vectors"] is None:
         raise InputError("Say how many vectors, --vectors 1e9, or which protector and texts, --protector.")
+    dim, encode = given["dim"], given["encode"]
     if dim is None and encode is not None:
         from sfumato.embedders import load_embedder
 
         dim = load_embedder(encode).dim
+    asked = {name: given[name] for name in ("sticky", "encode", "cores", "gpus", "encode_rate", "bandwidth")}
+    asked["mechanism"], asked["store"] = given["mechanism"] or "laplace", given["store"] or "disk"
     found = plan(
-        Workload(
-            vectors=_count(vectors),
-            dim=_DEFAULT_DIM if dim is None else dim,
-            mechanism=mechanism or "laplace",
-            sticky=sticky,
-            encode=encode,
-            cores=cores,
-            gpus=gpus,
-            encode_rate=encode_rate,
-            store=store or "disk",
-            bandwidth=bandwidth,
-        )
+        Workload(vectors=_count(given["vectors"]), dim=_DEFAULT_DIM if dim is None else dim, **asked)
     )
     _show(found)
-    write_json(json, found.to_dict())
+    return found
 
 
 def _refuse(others: dict[str, Any]) -> None:

@@ -54,7 +54,7 @@ class Pace:
         self._room = min(4.0 * max(done, _FIRST), done * SECONDS / max(seconds, 1e-6))
 
 
-class Pieces:
+class PartPieces:
     """The pieces of one part.
 
     Args:
@@ -90,7 +90,7 @@ class Pieces:
             first += len(piece[0])
             self._told(len(piece[0]))
         if first > len(batch):
-            raise ArtifactError(f"Pieces below {self._folder} are not of this run. Use --restart.")
+            raise ArtifactError(f"PartPieces below {self._folder} are not of this run. Use --restart.")
         while first < len(batch):
             last = self._pace.fits(batch.texts, first)
             begun = time.monotonic()

@@ -22,7 +22,7 @@ from threadpoolctl import threadpool_limits
 from sfumato.errors import ArtifactError, InputError, MissingPackageError, SfumatoError, VectorError
 from sfumato.protector import Protector, TextsMissingWarning
 from sfumato.scale.outputs import digest
-from sfumato.scale.pieces import Pace, Pieces
+from sfumato.scale.pieces import Pace, PartPieces
 from sfumato.scale.places import folder
 from sfumato.scale.plan import Record, ReleaseJob, ReleasePart
 from sfumato.scale.rows import ReleasedRows, release_arrow
@@ -31,7 +31,7 @@ from sfumato.scale.sources import read_part
 _META = b"sfumato"
 
 OnRows = Callable[[int], object]
-FromPieces = Callable[[Pieces], Iterable[ReleasedRows]]
+FromPieces = Callable[[PartPieces], Iterable[ReleasedRows]]
 """What releases the rows of a part, given where some of them are saved."""
 
 
@@ -43,9 +43,9 @@ class Worker:
         self._source, self._output = folder(job.source), folder(job.output)
         self._pace, self._on_rows = Pace(), on_rows
 
-    def pieces(self, part: ReleasePart) -> Pieces:
+    def pieces(self, part: ReleasePart) -> PartPieces:
         """Where rows of a part are saved before it is finished."""
-        return Pieces(self._output, part, self._job.stamp, self._pace, self._on_rows)
+        return PartPieces(self._output, part, self._job.stamp, self._pace, self._on_rows)
 
     def release(self, part: ReleasePart, rows: FromPieces | None = None) -> Record:
         """Release a part, unless that was done before, from its source or as `rows`; return its record."""
@@ -84,7 +84,7 @@ class Worker:
             if rows != part.rows:
                 raise InputError(f"`{part.source}` changed while it was read. Run the command again.")
 
-    def _released(self, part: ReleasePart, pieces: Pieces) -> Iterator[ReleasedRows]:
+    def _released(self, part: ReleasePart, pieces: PartPieces) -> Iterator[ReleasedRows]:
         job, row = self._job, part.first_row
         wanted = {"text", "spans", "embedding", job.id_column, *job.keep_columns}
         for batch in read_part(self._source, part, wanted):

@@ -24,7 +24,7 @@ from sfumato.server.tenancy.tokens import Tokens
 from sfumato.server.turns.load import Load
 from sfumato.server.turns.merging import MergingEmbedder
 from sfumato.server.turns.releasing import Releaser
-from sfumato.server.turns.speed import Speed
+from sfumato.server.turns.speed import ServingSpeed
 
 LOCAL = "local"
 """The only tenant of a gateway without keys."""
@@ -45,7 +45,7 @@ class Tenant:
     dim: int
     """Dimension of its releases."""
     releaser: Releaser
-    speed: Speed
+    speed: ServingSpeed
     """How fast its protector is, shared by all who have the same."""
     load: Load
     """What is under way for all tenants."""
@@ -58,7 +58,7 @@ class Tenants:
         self._settings, self._ring, self._encoders = settings, ring, encoders
         self._lock = threading.Lock()
         self._made: dict[tuple[str, TenantSettings], Tenant] = {}
-        self._speeds: dict[Path, Speed] = {}
+        self._speeds: dict[Path, ServingSpeed] = {}
         self._load = Load()
         self._state = State(settings.state)
 
@@ -128,10 +128,12 @@ class Tenants:
             self._load,
         )
 
-    def _speed(self, folder: Path, loaded: Protector) -> Speed:
+    def _speed(self, folder: Path, loaded: Protector) -> ServingSpeed:
         if folder not in self._speeds:
             elsewhere = isinstance(self._merging(loaded).embedder, OpenAIEndpoint)
-            made = Speed(self._settings) if elsewhere else Speed.measured(self._settings, loaded)
+            made = (
+                ServingSpeed(self._settings) if elsewhere else ServingSpeed.measured(self._settings, loaded)
+            )
             self._speeds[folder] = made
         return self._speeds[folder]
 

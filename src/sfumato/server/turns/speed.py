@@ -46,7 +46,7 @@ class Taken:
         return calls * self.call + texts * self.text + characters * self.character
 
 
-class Speed:
+class ServingSpeed:
     """The speed of one protector with its encoder; used from many threads."""
 
     def __init__(self, settings: GatewaySettings, taken: Taken | None = None) -> None:
@@ -55,7 +55,7 @@ class Speed:
         self._lock = threading.Lock()
 
     @classmethod
-    def measured(cls, settings: GatewaySettings, protector: Protector) -> Speed:
+    def measured(cls, settings: GatewaySettings, protector: Protector) -> ServingSpeed:
         """Time a protector on made-up texts; nothing is charged, and nothing is kept."""
         return cls(settings, _measured(protector))
 
