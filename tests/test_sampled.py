@@ -77,9 +77,9 @@ def test_many_texts_are_drawn_until_it_is_stable(monkeypatch):
     encoder, totals = Embedder(), []
     made = learn(given, [PLACE, DISH], embedder=encoder, on_total=totals.append)
     used = {name: figures["learned_from"] for name, figures in made.learned.concepts.items()}
-    assert made.learned.agreement >= 0.9 and all(60 <= rows < 2000 for rows in used.values())
+    assert made.learned.agreement >= 0.97 and all(60 <= rows < 2200 for rows in used.values())
     assert totals == sorted(totals) and totals[-1] == len(encoder.counts) == sum(encoder.counts.values())
-    assert len(encoder.counts) < 4000  # the background is 3,000 of them; all pairs would be 7,000 more
+    assert len(encoder.counts) < 7000  # the background is 3,000 of them; all pairs would be 7,000 more
     whole = as_before(given, [PLACE, DISH])
     found = made.mechanism.shape.covariance() / np.trace(made.mechanism.shape.covariance())
     full = whole.shape.covariance() / np.trace(whole.shape.covariance())

@@ -20,7 +20,6 @@ from sfumato.accounting import Secret
 from sfumato.embedders.base import Embedder, OnBatch
 from sfumato.errors import InputError
 from sfumato.inputs import RowBatch, count, read
-from sfumato.inputs.base import Vectors
 from sfumato.protector import Protector
 from sfumato.randomness import generator
 
@@ -166,7 +165,7 @@ def _joined(batches: Sequence[RowBatch]) -> RowBatch:
     spans = [row for batch in batches for row in batch.spans or [[] for _ in range(len(batch))]]
     marked = any(batch.spans is not None for batch in batches)
     found = [batch.vectors for batch in batches if batch.vectors is not None]
-    vectors: Vectors | None = np.concatenate(found) if found else None
+    vectors: Any = np.concatenate(found) if found else None
     return RowBatch(0, texts or None, spans if marked else None, vectors)
 
 
