@@ -26,6 +26,8 @@ class Learned:
     strength: float | None = None
     rank: int | None = None
     """Of the ellipsoid."""
+    agreement: float | None = None
+    """How far the ellipsoids of two halves of the texts agree, where not all were used."""
     background_rows: int | None = None
     background_source: str | None = None
     substitution_distances: Mapping[str, float] | None = None

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.concepts.concept import Concept
+from sfumato.concepts.spans import searched_once
 from sfumato.concepts.texts.neutral import MOST_COPIES, NeutralBy, neutral_way
 from sfumato.concepts.texts.pairs import Pairs, build_pairs
 from sfumato.embedders import load_embedder
 from sfumato.embedders.base import Embedder, takes_soft
+from sfumato.embedders.remembering import RememberingEmbedder
 from sfumato.erasing import learn_eraser
 from sfumato.errors import InputError, ParameterError
 from sfumato.learned import Learned
@@ -21,10 +24,10 @@ from sfumato.mechanisms import Mahalanobis
 from sfumato.numbers import finite_number, whole_number
 from sfumato.preparing import RowSpans
 from sfumato.protector import NEUTRAL_COPIES, Protector
+from sfumato.sampled import Sampled, Sampler, ordinary_text
 from sfumato.sensitivity import Background, Ellipsoid, EllipsoidLearner, Mask
 from sfumato.sensitivity.ellipsoid import EllipsoidKind, differences
-from sfumato.sensitivity.eraser import EraserLearner
-from sfumato.sensitivity.shipped import shipped_background
+from sfumato.sensitivity.eraser import Eraser, EraserLearner
 from sfumato.types import Floats
 
 LearnShape = Literal["ellipsoid", "mask"]
@@ -56,7 +59,8 @@ class LearnSettings:
     hide_missed: int = 0
     """Beside neutral texts, for names: how many directions that tell names are taken out of every release."""
     limit: int = 4000
-    """Most pairs a concept is learned from, and most background texts."""
+    """Most pairs a concept is learned from, and most background texts; an ellipsoid takes fewer where those
+    are enough (`sensitivity.stability`)."""
     source: Source = "unknown"
     """What the texts are; learning from private text is itself a release, and the guarantee says so."""
     seed: int = 0
@@ -91,6 +95,7 @@ def learn(
     background: Sequence[str] | NDArray[np.float32] | None = None,
     settings: LearnSettings | None = None,
     on_step: Callable[[str, int], object] | None = None,
+    on_total: Callable[[int], object] | None = None,
 ) -> Protector:
     """Learn where `concepts` live in an encoder's vectors and return a protector.
 
@@ -102,46 +107,113 @@ def learn(
         background: ordinary texts or vectors; by default the texts in which no concept is found.
         settings: how to learn.
         on_step: called with a label and a number of texts as they are embedded.
+        on_total: called with how many texts will be embedded in all, as far as that is known.
     """
     chosen = settings or LearnSettings()
     wanted = (concepts,) if isinstance(concepts, Concept) else tuple(concepts)
     if not wanted:
         raise InputError("There must be at least one concept to hide. Found none.")
     encoder = load_embedder(embedder) if isinstance(embedder, str) else embedder
-    parts: dict[str, Any] = {"embedder": encoder, "concepts": wanted, "neutral_by": _way(encoder, chosen)}
-    step = on_step or (lambda label, count: None)
-    pairs = [_pairs(texts, concept, spans, chosen) for concept in wanted]
-    embedded = [_embed_pairs(each, encoder, step) for each in pairs]
-    moves = [_moves(plus, minus, substitutes) for plus, minus, substitutes in embedded]
-    figures = {concept.name: each.statistics() for concept, each in zip(wanted, pairs, strict=True)}
+    way = _way(encoder, chosen)
+    with searched_once():
+        pairs = [_pairs(texts, concept, spans, chosen) for concept in wanted]
+    work = _Learning(RememberingEmbedder(encoder), pairs, chosen, on_step or _nobody, on_total or _nobody)
     learned = Learned(
-        model_id=encoder.model_id, dim=encoder.dim, source=chosen.source, shape=chosen.shape, concepts=figures
+        model_id=encoder.model_id,
+        dim=encoder.dim,
+        source=chosen.source,
+        shape=chosen.shape,
+        concepts={each.concept: each.statistics() for each in pairs},
     )
-    parts |= {"neutral": chosen.neutral, "only_matching": chosen.only_matching}
     if chosen.shape == "mask":
-        mask = _learn_mask([(plus, minus) for plus, minus, _ in embedded], wanted, chosen)
-        mechanism = _scaled(mask, MASK_NOISE_RATIO, chosen)
-        learned = replace(learned, **_substitutions(mechanism, moves, embedded))
-        return Protector(mechanism=mechanism, learned=learned, **parts)
-    spread = _background(texts, background, pairs, encoder, chosen, step)
-    beside = chosen.strength is None and chosen.neutral and chosen.kind == "sharp"
-    strength = BESIDE_NEUTRAL if beside else chosen.strength
-    ellipsoid = EllipsoidLearner(kind=chosen.kind, strength=strength).fit(moves, spread, source=chosen.source)
-    mechanism = _scaled(ellipsoid, None, chosen)
-    learned = replace(
-        learned,
-        kind=ellipsoid.kind,
-        strength=ellipsoid.strength,
-        rank=ellipsoid.factors.shape[1],
-        background_rows=spread.rows,
-        background_source=spread.source,
-        **_substitutions(mechanism, moves, embedded),
+        mechanism, learned, spread = *work.mask(wanted, learned), None
+    else:
+        ordinary = ordinary_text(texts, background, pairs, encoder, limit=chosen.limit, source=chosen.source)
+        mechanism, learned, spread = work.ellipsoid(ordinary, learned)
+    made = Protector(
+        mechanism=mechanism,
+        background=spread,
+        learned=learned,
+        embedder=encoder,
+        concepts=wanted,
+        neutral=chosen.neutral,
+        neutral_by=way,
+        only_matching=chosen.only_matching,
     )
-    made = Protector(mechanism=mechanism, background=spread, learned=learned, **parts)
-    if not made.embeds_neutral or chosen.only_matching:
+    if chosen.shape == "mask" or not made.embeds_neutral or chosen.only_matching:
         return made
-    learner = chosen.eraser_learner()
-    return replace(made, eraser=learn_eraser(made, texts, pairs, learner, spans, chosen.seed, step))
+    return replace(made, eraser=work.eraser(made, texts, spans))
+
+
+def _nobody(*_: Any) -> None:
+    """Where nobody listens."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Learning:
+    """One protector in the making: what it is learned from, and how."""
+
+    embedder: RememberingEmbedder
+    pairs: list[Pairs]
+    settings: LearnSettings
+    step: Callable[[str, int], object]
+    total: Callable[[int], object]
+
+    def mask(self, concepts: Sequence[Concept], learned: Learned) -> tuple[Mahalanobis, Learned]:
+        """Noise along axes, from all pairs."""
+        embedded = _embed_pairs(self.pairs, self.embedder, self.step, self.total)
+        mask = _learn_mask([(plus, minus) for plus, minus, _ in embedded], concepts, self.settings)
+        mechanism = _scaled(mask, MASK_NOISE_RATIO, self.settings)
+        moves = [_moves(plus, minus, substitutes) for plus, minus, substitutes in embedded]
+        removed = [substitutes is None for _, _, substitutes in embedded]
+        return mechanism, replace(learned, **_substitutions(mechanism, moves, removed))
+
+    def ellipsoid(
+        self, ordinary: list[str] | Background, learned: Learned
+    ) -> tuple[Mahalanobis, Learned, Background]:
+        """Noise in any direction, from as many pairs as it takes."""
+        chosen = self.settings
+        beside = chosen.strength is None and chosen.neutral and chosen.kind == "sharp"
+        learner = EllipsoidLearner(kind=chosen.kind, strength=BESIDE_NEUTRAL if beside else chosen.strength)
+        sampler = Sampler(
+            pairs=self.pairs,
+            ordinary=ordinary,
+            embedder=self.embedder,
+            fit=partial(learner.fit, source=chosen.source),
+            source=chosen.source,
+            seed=chosen.seed,
+            on_step=self.step,
+            on_total=self.total,
+        )
+        found = sampler.gather()
+        spread, made = found.background, sampler.fit(found.moves, found.background)
+        mechanism = _scaled(made, None, chosen)
+        learned = replace(
+            learned,
+            concepts=_with_sampled(learned.concepts, found),
+            kind=made.kind,
+            strength=made.strength,
+            rank=made.factors.shape[1],
+            agreement=found.agreement,
+            background_rows=spread.rows,
+            background_source=spread.source,
+            **_substitutions(mechanism, found.moves, found.removed),
+        )
+        return mechanism, learned, spread
+
+    def eraser(self, made: Protector, texts: Sequence[str], spans: RowSpans | None) -> Eraser | None:
+        """What is taken out of its releases, where that was asked for."""
+        chosen = self.settings
+        beside = replace(made, embedder=self.embedder)
+        return learn_eraser(beside, texts, self.pairs, chosen.eraser_learner(), spans, chosen.seed, self.step)
+
+
+def _with_sampled(figures: Mapping[str, Any], found: Sampled) -> dict[str, Any]:
+    """Say beside how often a concept was found from how many of these texts it was learned, if not all."""
+    return {
+        name: each | ({"learned_from": rows} if rows < each["rows"] else {})
+        for (name, each), rows in zip(figures.items(), found.rows, strict=True)
+    }
 
 
 def _way(encoder: Embedder, chosen: LearnSettings) -> NeutralBy:
@@ -174,14 +246,13 @@ Triple = tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32] | N
 
 
 def _substitutions(
-    mechanism: Mahalanobis, moves: Sequence[Floats], embedded: Sequence[Triple]
+    mechanism: Mahalanobis, moves: Sequence[Floats], removed: Sequence[bool]
 ) -> dict[str, Any]:
     """How far apart two terms of the concept are in the mechanism's metric, and what that costs.
 
     Where no other term was known, moves lead to the text without its term: two terms are at most twice as far
     apart.
     """
-    removed = [substitutes is None for _, _, substitutes in embedded]
     apart = np.concatenate(
         [
             (2 if bare else 1) * np.linalg.norm(mechanism.shape.whiten(each), axis=1)
@@ -198,12 +269,24 @@ def _substitutions(
     return found | ({"distances_by_removal": True} if any(removed) else {})
 
 
-def _embed_pairs(pairs: Pairs, encoder: Embedder, step: Callable[[str, int], object]) -> Triple:
-    def embed(label: str, given: Sequence[str]) -> NDArray[np.float32]:
-        return encoder.embed(given, on_batch=lambda count: step(label, count))
-
-    substitutes = embed("substituted", pairs.substitutes) if pairs.substitutes else None
-    return embed("with the concept", pairs.plus), embed("without it", pairs.minus), substitutes
+def _embed_pairs(
+    pairs: Sequence[Pairs],
+    encoder: Embedder,
+    step: Callable[[str, int], object],
+    total: Callable[[int], object],
+) -> list[Triple]:
+    """Embed all of them, each text once."""
+    texts = [text for each in pairs for text in (*each.plus, *each.minus, *each.substitutes)]
+    total(len(set(texts)))
+    encoder.embed(texts, on_batch=lambda count: step("learning", count))
+    return [
+        (
+            encoder.embed(each.plus),
+            encoder.embed(each.minus),
+            encoder.embed(each.substitutes) if each.substitutes else None,
+        )
+        for each in pairs
+    ]
 
 
 def _moves(plus: Any, minus: Any, substitutes: Any) -> Any:
@@ -220,33 +303,6 @@ def _scaled(shape: Mask | Ellipsoid, ratio: float | None, settings: LearnSetting
     if isinstance(shape, Ellipsoid):
         return Mahalanobis(epsilon=shape.epsilon, shape=shape)
     return Mahalanobis.from_noise_ratio(MASK_NOISE_RATIO, shape=shape)
-
-
-def _background(
-    texts: Sequence[str],
-    given: Sequence[str] | NDArray[np.float32] | None,
-    pairs: Sequence[Pairs],
-    encoder: Embedder,
-    settings: LearnSettings,
-    step: Callable[[str, int], object],
-) -> Background:
-    """What the caller gave, else the texts without a concept, or what is shipped where they are few."""
-    if isinstance(given, np.ndarray):
-        return Background.fit(given, source=settings.source)
-    ordinary = list(given) if given is not None else _without_concepts(texts, pairs)
-    ordinary = ordinary[: settings.limit]
-    if given is None and len(ordinary) < 2 * encoder.dim:
-        shipped = shipped_background(encoder.model_id)
-        if shipped is not None:
-            return replace(shipped, source=f"{shipped.source} (shipped)")
-    vectors = encoder.embed(ordinary, on_batch=lambda count: step("background", count))
-    return Background.fit(vectors, source=settings.source)
-
-
-def _without_concepts(texts: Sequence[str], pairs: Sequence[Pairs]) -> list[str]:
-    """Texts in which nothing was found, and then the others with the concept taken out."""
-    clean = set(pairs[0].clean).intersection(*(each.clean for each in pairs[1:]))
-    return [texts[row] for row in sorted(clean)] + [text for each in pairs for text in each.minus]
 
 
 def _learn_mask(

@@ -115,7 +115,7 @@ def test_a_failed_run_keeps_what_it_has(tmp_path):
     cached = CachedEmbedder(Failing(), tmp_path / "cache.db")
     with pytest.raises(RuntimeError, match="stopped"):
         cached.embed([f"text {i}" for i in range(1000)])
-    assert len(cached) == 512
+    assert len(cached) == 64
 
 
 def test_other_and_damaged_files_are_refused(tmp_path):

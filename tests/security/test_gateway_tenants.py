@@ -58,15 +58,15 @@ def keys(folder):
     return path, {name: new_key(path, name) for name in ("good", "hostile")}
 
 
-def test_work_ends_when_its_client_is_gone_or_its_time_is_over(folder, keys, record_property):
-    options = ("--keys", str(keys[0]), "--timeout", "3", "--no-console")
+def test_work_ends_when_its_client_is_gone(folder, keys, record_property):
+    # Much time, so that the request is taken on: what would not be done in time is refused at once.
+    options = ("--keys", str(keys[0]), "--timeout", "600", "--no-console")
     with gateway(folder / "run", save_fake(folder / "plain"), *options) as running:
         assert running.embed(["warm"], keys[1]["good"])[0] == 200
         for _ in range(4):  # clients that die
             with connect(running) as connection:
                 connection.sendall(request(HUGE, keys[1]["hostile"]))
                 time.sleep(0.2)
-        assert running.embed(HUGE, keys[1]["hostile"])[0] == 504
         record_property("seconds", wait_until_idle(running, keys[1]["good"]))
         before = processor_seconds(running.process.pid)
         time.sleep(2.0)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
@@ -9,6 +12,7 @@ from sfumato.artifacts import require_free
 from sfumato.certifying import release_words
 from sfumato.cli.options.learn import (
     BackgroundOption,
+    CacheOption,
     ConceptOption,
     EmbedderOption,
     EpsilonOption,
@@ -35,9 +39,13 @@ from sfumato.cli.options.learn import (
 )
 from sfumato.cli.options.shared import InputFile, TextColumnOption, column_names, named_concepts
 from sfumato.cli.output import JsonOption, console, kept_elsewhere, write_json
-from sfumato.cli.progress import progress
+from sfumato.cli.progress import grow, progress
 from sfumato.cli.sample import at_recall
 from sfumato.concepts.base import Span
+from sfumato.concepts.concept import Concept
+from sfumato.embedders import load_embedder
+from sfumato.embedders.base import Embedder
+from sfumato.embedders.cache import CachedEmbedder, CacheFolder
 from sfumato.errors import InputError
 from sfumato.inputs import ColumnNames, read, read_texts
 from sfumato.learning import LearnSettings, learn
@@ -72,6 +80,43 @@ def _read_all(path: Path, limit: int, names: ColumnNames) -> tuple[list[str], li
         if len(texts) >= limit:
             break
     return texts, spans if labelled else None
+
+
+@contextmanager
+def _remembering(place: CacheFolder, encoder: Embedder, *, keep: bool) -> Iterator[CachedEmbedder]:
+    """The encoder with a cache that a killed run leaves for the next; one that holds nothing goes at once."""
+    cached = place.remembering(encoder)
+    try:
+        yield cached
+    except BaseException:
+        if not (keep or len(cached)):
+            place.remove()
+        raise
+
+
+def _learned(
+    texts: list[str],
+    wanted: list[Concept],
+    encoder: Embedder,
+    place: CacheFolder,
+    *,
+    keep: bool,
+    **given: Any,
+) -> Protector:
+    """Learn with a bar, and with a cache that the protector does not keep."""
+    with (
+        _remembering(place, encoder, keep=keep) as cached,
+        progress("looking for concepts", None, rate="texts") as bar,
+    ):
+        made = learn(
+            texts,
+            wanted,
+            embedder=cached,
+            on_step=lambda label, count: bar.advance(bar.task_ids[0], count),
+            on_total=lambda total: grow(bar, "learning", total),
+            **given,
+        )
+    return dataclasses.replace(made, embedder=encoder)
 
 
 def _show(protector: Protector, out: Path) -> None:
@@ -142,6 +187,7 @@ def command(
     background: BackgroundOption = None,
     origin: OriginOption = "unknown",
     limit: LimitOption = 4000,
+    cache: CacheOption = None,
     force: ForceOption = False,
     json: JsonOption = None,
 ) -> None:
@@ -159,19 +205,14 @@ def command(
     )
     texts, labelled = _read_all(source, max(50_000, 10 * limit), names)
     ordinary = read_texts(background, names) if background is not None else None
-    with progress("embedding", None) as bar:
-        made = learn(
-            texts,
-            wanted,
-            embedder=embedder,
-            spans=labelled,
-            background=ordinary,
-            settings=settings,
-            on_step=lambda label, count: bar.advance(bar.task_ids[0], count),
-        )
+    place = CacheFolder(out.with_name(f".{out.name}.learning") if cache is None else cache)
+    given: Any = {"spans": labelled, "background": ordinary, "settings": settings}
+    made = _learned(texts, wanted, load_embedder(embedder), place, keep=cache is not None, **given)
     require_free(out, replace=force)  # another run may have been there meanwhile
     with kept_elsewhere(out, lambda other: save_protector(made, other)):
         digest = save_protector(made, out)
+    if cache is None:
+        place.remove()
     _show(made, out)
     record = {"guarantee": made.guarantee.to_dict(), "learned": made.learned.to_dict()}
     found = {} if recalled is None else {"recall": recalled}

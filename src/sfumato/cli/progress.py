@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import (
     BarColumn,
-    MofNCompleteColumn,
     Progress,
     ProgressColumn,
     Task,
@@ -39,6 +38,14 @@ class _Rate(ProgressColumn):
         return Text(f"{speed:,.0f} {self._unit}/s" if speed else "")
 
 
+class _Count(ProgressColumn):
+    """How many are done, and of how many where that is known."""
+
+    def render(self, task: Task) -> Text:
+        """Say nothing where nothing is counted."""
+        return Text(_counted(task), style="progress.download")
+
+
 @contextmanager
 def progress(label: str, total: int | None, *, rate: str | None = None) -> Iterator[Progress]:
     """Show on standard error how far the block is.
@@ -50,7 +57,7 @@ def progress(label: str, total: int | None, *, rate: str | None = None) -> Itera
     bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
-        MofNCompleteColumn(),
+        _Count(),
         *extra,
         TimeRemainingColumn(),
         console=stderr,
@@ -76,12 +83,28 @@ def _lines(bar: Progress, log: Console, done: threading.Event) -> None:
         pause = min(2 * pause, LONGEST_PAUSE)
 
 
+def grow(bar: Progress, label: str, total: int) -> None:
+    """Say how many there are to do, as far as is known; with a new label another task begins."""
+    (task,) = bar.tasks
+    if task.description != label:
+        bar.reset(task.id, total=total, description=label)
+    else:
+        bar.update(task.id, total=total)
+
+
 def line(task: Task) -> str:
     """One task in words: what, how much of it, for how long, and how long still."""
-    count = f"{task.completed:,.0f}" + ("" if task.total is None else f" of {task.total:,.0f}")
-    counted = f": {count}" if task.total is not None or task.completed else ""
-    words = [f"sfumato: {task.description}{counted}", f"after {task.elapsed or 0:,.0f} s"]
+    counted = _counted(task)
+    words = [f"sfumato: {task.description}" + (f": {counted}" if counted else "")]
+    words.append(f"after {task.elapsed or 0:,.0f} s")
     if task.total and task.elapsed and task.completed >= FORETOLD * task.total:
-        left = task.elapsed * (task.total - task.completed) / task.completed
-        words.append(f"about {left:,.0f} s to go")
+        # By the latest speed where it is known: what a cache had was there at once.
+        speed = task.speed or task.completed / task.elapsed
+        words.append(f"about {(task.total - task.completed) / speed:,.0f} s to go")
     return ", ".join(words)
+
+
+def _counted(task: Task) -> str:
+    if task.total is None:
+        return f"{task.completed:,.0f}" if task.completed else ""
+    return f"{task.completed:,.0f} of {task.total:,.0f}"

@@ -8,17 +8,20 @@ which can be guessed. It is therefore as private as the texts themselves: only i
 from __future__ import annotations
 
 import hashlib
+import hmac
 import os
 import sqlite3
+import stat
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.accounting.keys import place_new, require_private
+from sfumato.accounting.keys import Secret, place_new, require_private
 from sfumato.concepts.texts.soft import content
 from sfumato.embedders.base import Embedder, OnBatch
 from sfumato.embedders.texts import checked_texts
@@ -28,6 +31,8 @@ from sfumato.files import PathLike
 _APPLICATION, _VERSION = 0x53664361, 1
 _BUSY_SECONDS = 60.0
 _CHUNK = 512
+_FIRST, _MOST, _SECONDS = 64, 4096, 3.0
+"""Texts that are embedded before they are stored, at first and at most, and about how long that may take."""
 _SCHEMA = f"""
 PRAGMA application_id = {_APPLICATION};
 PRAGMA user_version = {_VERSION};
@@ -39,10 +44,16 @@ class CachedEmbedder:
     """Any embedder with its vectors kept in a private SQLite file that threads and processes may share.
 
     The first vector of a text that is stored is the one that everybody gets from then on.
+
+    Args:
+        embedder: what embeds.
+        path: the file.
+        key: makes the digests of texts such that nobody without it can guess at them.
     """
 
-    def __init__(self, embedder: Embedder, path: PathLike) -> None:
-        self.embedder, self.path = embedder, Path(path)
+    def __init__(self, embedder: Embedder, path: PathLike, *, key: bytes | None = None) -> None:
+        self.embedder, self.path, self._secret = embedder, Path(path), key
+        self._size = _FIRST
         self.name, self.model_id, self.dim = embedder.name, embedder.model_id, embedder.dim
         if not self.path.exists():
             self._create()
@@ -61,10 +72,13 @@ class CachedEmbedder:
         if on_batch is not None and len(found) > len(missing):
             on_batch(len(found) - len(missing))
         todo = list(missing)
-        for start in range(0, len(todo), _CHUNK):
-            # A chunk at a time, so that a killed run keeps what it has paid for.
-            part = todo[start : start + _CHUNK]
+        while todo:
+            # A few seconds' work at a time, so that a killed run keeps what it has paid for.
+            part, todo = todo[: self._size], todo[self._size :]
+            begun = time.monotonic()
             vectors = self.embedder.embed([missing[key] for key in part], on_batch=on_batch)
+            wanted = len(part) * _SECONDS / max(time.monotonic() - begun, 1e-3)
+            self._size = int(max(1, min(wanted, 4 * self._size, _MOST)))
             self._store(part, vectors)
             known |= self._stored(part)
         if not found:
@@ -82,7 +96,10 @@ class CachedEmbedder:
 
     def _key(self, text: str) -> bytes:
         model = self.model_id.encode()
-        return hashlib.sha256(len(model).to_bytes(8, "big") + model + content(text)).digest()
+        whole = len(model).to_bytes(8, "big") + model + content(text)
+        if self._secret is not None:
+            return hmac.digest(self._secret, whole, "sha256")
+        return hashlib.sha256(whole).digest()
 
     def _stored(self, keys: Sequence[bytes]) -> dict[bytes, NDArray[np.float32]]:
         found: dict[bytes, NDArray[np.float32]] = {}
@@ -136,3 +153,32 @@ class CachedEmbedder:
             ) from error
         except sqlite3.DatabaseError as error:
             raise ArtifactError(f"`{self.path}` is damaged or not a cache. Delete it.") from error
+
+
+class CacheFolder:
+    """A folder that only its owner may enter, with a cache and the key of its digests."""
+
+    def __init__(self, path: PathLike) -> None:
+        self.path = Path(path)
+
+    def remembering(self, embedder: Embedder) -> CachedEmbedder:
+        """The embedder with its vectors kept here."""
+        try:
+            self.path.mkdir(mode=0o700, exist_ok=True)
+            mode = stat.S_IMODE(self.path.stat().st_mode)
+        except OSError as error:
+            raise InputError(f"The folder `{self.path}` cannot be made: {error.strerror}.") from None
+        if mode & 0o077:
+            raise InputError(
+                f"The folder `{self.path}` must be closed to others: it holds vectors of your texts. "
+                f"Found mode {mode:03o}. Use: chmod 700 {self.path}"
+            )
+        key = Secret.from_file(self.path / "key", create=True).derive(b"sfumato cache of vectors")
+        return CachedEmbedder(embedder, self.path / "vectors.sqlite", key=key)
+
+    def remove(self) -> None:
+        """Delete what is in it, and itself if nothing else is there."""
+        for name in ("vectors.sqlite", "vectors.sqlite-journal", "key"):
+            (self.path / name).unlink(missing_ok=True)
+        with suppress(OSError):
+            self.path.rmdir()

@@ -36,6 +36,15 @@ class RowBatch:
             return len(self.texts)
         return 0 if self.vectors is None else len(self.vectors)
 
+    def rows(self, first: int, last: int) -> RowBatch:
+        """Some of them, without the other columns."""
+        return RowBatch(
+            self.first_row + first,
+            None if self.texts is None else self.texts[first:last],
+            None if self.spans is None else self.spans[first:last],
+            None if self.vectors is None else self.vectors[first:last],
+        )
+
 
 def encodable(text: str) -> bool:
     """Whether UTF-8 can hold the text, which half of a surrogate pair prevents."""

@@ -23,7 +23,7 @@ from sfumato.errors import InputError
 from sfumato.files import atomic_file, require_place, write_atomic
 from sfumato.protector import Protector
 from sfumato.scale.places import LOCK, Disk, Folder, folder
-from sfumato.scale.plan import OWN, PLAN, Record, ReleasePart, ReleasePlan
+from sfumato.scale.plan import OWN, PIECES, PLAN, Record, ReleasePart, ReleasePlan
 from sfumato.scale.rows import common_schema
 from sfumato.version import __version__
 
@@ -78,6 +78,7 @@ class PartsFolder:
             self.place.remove(part.name)
         for name in (MANIFEST, PLAN):
             self.place.remove(name)
+        self.place.empty(PIECES)
 
     def makes_way(self, before: ReleasePlan, plan: ReleasePlan) -> bool:
         """What was published may have been read: it is never drawn again."""
@@ -100,6 +101,7 @@ class PartsFolder:
         rows, matched = counted(records)
         facts = {"rows": rows, "rows_with_a_concept": matched, "plan": plan.stamp, "parts": records}
         self.place.write(MANIFEST, _manifest({**promise(protector), **facts}))
+        self.place.empty(PIECES)  # of parts that were published just before a kill
         return f"{self._given}/{MANIFEST}"
 
 

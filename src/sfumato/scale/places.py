@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import os
 import re
+import shutil
 import tempfile
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
@@ -48,6 +49,12 @@ class Folder(Protocol):
 
     def remove(self, name: str) -> None:
         """Delete a file, if it is there."""
+
+    def holds(self, name: str) -> bool:
+        """Whether there is a file in a folder below this one."""
+
+    def empty(self, name: str) -> None:
+        """Delete a folder below this one with all that is in it, if it is there."""
 
     def sweep(self, names: Collection[str]) -> None:
         """Delete what killed runs left of these files half written."""
@@ -111,6 +118,15 @@ class Disk:
     def remove(self, name: str) -> None:
         """Delete a file, if it is there."""
         (self._root / name).unlink(missing_ok=True)
+
+    def holds(self, name: str) -> bool:
+        """Whether there is a file in a folder below this one; a half-written one is none."""
+        found = (path for path in (self._root / name).rglob("*") if path.is_file())
+        return any(not path.name.startswith(".") for path in found)
+
+    def empty(self, name: str) -> None:
+        """Delete a folder below this one with all that is in it, if it is there."""
+        shutil.rmtree(self._root / name, ignore_errors=True)
 
     def sweep(self, names: Collection[str]) -> None:
         """Delete what killed runs left of these files half written."""
@@ -217,6 +233,15 @@ class Remote:
         """Delete a file, if it is there."""
         with suppress(FileNotFoundError):
             self._system.rm_file(self._path(name))
+
+    def holds(self, name: str) -> bool:
+        """Whether there is a file in a folder below this one."""
+        return bool(self._system.find(self._path(name)))
+
+    def empty(self, name: str) -> None:
+        """Delete a folder below this one with all that is in it, if it is there."""
+        with suppress(FileNotFoundError):
+            self._system.rm(self._path(name), recursive=True)
 
     def sweep(self, names: Collection[str]) -> None:
         """Nothing half written is ever uploaded."""

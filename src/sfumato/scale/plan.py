@@ -21,6 +21,8 @@ from sfumato.scale.places import Folder
 
 OWN = "_sfumato"
 PLAN = f"{OWN}/plan.json"
+PIECES = f"{OWN}/pieces"
+"""What is done of parts that are not finished."""
 Record = dict[str, Any]
 """What a finished part is: its file, digest, rows, and where they came from."""
 
@@ -170,7 +172,9 @@ def begin(parts: Parts, plan: ReleasePlan, *, restart: bool) -> None:
     """Begin or resume; refuse to go on with other settings than a release was begun with."""
     before = ReleasePlan.read(parts.place)
     done = [] if before is None else parts.published(before)
-    if before is not None and (restart or not done or parts.makes_way(before, plan)):
+    same = before is not None and not before.differing(plan)
+    begun = done or (same and parts.place.holds(PIECES))
+    if before is not None and (restart or not begun or parts.makes_way(before, plan)):
         parts.abandon(before)
         before = None
     if before is not None and not _corrected(before, plan, done):
@@ -181,6 +185,8 @@ def begin(parts: Parts, plan: ReleasePlan, *, restart: bool) -> None:
                 "Finish it with those, or start again with --restart."
             )
     parts.prepare(plan, before)
+    if not same:
+        parts.place.empty(PIECES)  # they may be of rows that were corrected since
     plan.write(parts.place)
 
 
@@ -202,10 +208,12 @@ def nothing_left(parts: Parts, plan: ReleasePlan, *, elsewhere: bool) -> Iterato
     try:
         yield
     except BaseException as error:
+        refused = isinstance(error, InputError) and not isinstance(error, ArtifactError)
+        kept = parts.published(plan) or (not refused and parts.place.holds(PIECES))
         # A worker elsewhere may still be writing one, which the plan has to account for.
-        if not elsewhere and not parts.published(plan):
+        if not elsewhere and not kept:
             parts.abandon(ReleasePlan({}, {}))
-        elif isinstance(error, InputError) and not isinstance(error, ArtifactError):
+        elif refused:
             parts.refused()
         raise
 

@@ -9,6 +9,7 @@ number of workers, the order they work in and the times they were killed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -34,12 +35,11 @@ from sfumato.scale.plan import (
     recorded,
 )
 from sfumato.scale.portable import PortableProtector
-from sfumato.scale.rows import ReleasedRows, common_schema, release_batch
+from sfumato.scale.rows import ReleasedRows, SavedRows, common_schema, release_batch
 from sfumato.scale.sources import PART_ROWS, cut
-from sfumato.scale.worker import Worker
+from sfumato.scale.worker import OnRows, Worker
 
 BATCH_ROWS = 4096
-OnRows = Callable[[int], object]
 Runner = Callable[..., Iterator[Record]]
 ENGINES: Registry[Any] = Registry(
     "engine",
@@ -75,8 +75,10 @@ def release_file(
     plan = ReleasePlan.of(protector, came_from, [source.name], part_rows=batch_rows, **settings)
     job = ReleaseJob(came_from.address, goes_to.place.address, stamp=plan.stamp, **settings)
 
+    told = _Told(on_rows)
+
     def rest(done: dict[str, Record]) -> Iterator[Record]:
-        worker = Worker(job, protector)
+        worker = Worker(job, protector, told.early)
         for part in goes_to.published(plan):
             if part.name not in done:  # killed between the draft and its record
                 yield worker.release(part)
@@ -85,14 +87,31 @@ def release_file(
         batches = read(source, batch=batch_rows, start=start, names=names)
         for index, batch in enumerate(batches, len(done)):
             part = goes_to.draft(index, source.name, batch.first_row, len(batch))
-            yield worker.release(part, columns.released(batch, protector, part, **settings))
+            yield worker.release(part, partial(columns.released, batch, protector, part, settings))
 
     with goes_to.place.alone():
         before = None if restart else goes_to.finished(plan)
         if before is None:
-            return _run(goes_to, plan, protector, rest, str(output), restart=restart, on_rows=on_rows)
+            return _run(goes_to, plan, protector, rest, str(output), restart=restart, on_rows=told)
         _tell(on_rows, before.rows)
         return before
+
+
+class _Told:
+    """Says each row once: when it is saved, or with its part."""
+
+    def __init__(self, on_rows: OnRows | None) -> None:
+        self._on_rows, self._ahead = on_rows, 0
+
+    def early(self, rows: int) -> None:
+        """Rows that are saved, of a part that is not finished."""
+        self._ahead += rows
+        _tell(self._on_rows, rows)
+
+    def __call__(self, rows: int) -> None:
+        """Rows of a part that is finished, some of which were told of before."""
+        rows, self._ahead = rows - self._ahead, 0
+        _tell(self._on_rows, rows)
 
 
 class _Columns:
@@ -102,10 +121,15 @@ class _Columns:
         self._schemas = [pq.read_schema(path) for path in drafts]
 
     def released(
-        self, batch: RowBatch, protector: Protector, part: ReleasePart, **settings: Any
+        self,
+        batch: RowBatch,
+        protector: Protector,
+        part: ReleasePart,
+        settings: dict[str, Any],
+        saved: SavedRows,
     ) -> Iterator[ReleasedRows]:
         """Protect a batch when the worker asks for it."""
-        table, matched = release_batch(batch, protector, file=part.source, **settings)
+        table, matched = release_batch(batch, protector, file=part.source, saved=saved, **settings)
         self._schemas = [common_schema([*self._schemas, table.schema])]
         yield table, matched
 

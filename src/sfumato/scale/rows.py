@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -22,18 +22,31 @@ EMBEDDING = "embedding"
 """What the released vectors are called, whatever the input calls its own."""
 
 
+class SavedRows(Protocol):
+    """Where rows that take long to embed are saved on the way."""
+
+    def released(
+        self, batch: RowBatch, release: Callable[[RowBatch], tuple[NDArray[np.float32], int]]
+    ) -> tuple[NDArray[np.float32], int]:
+        """Release a batch of texts, some rows at a time; those that were saved before are not drawn again."""
+
+
 def release(
-    batch: RowBatch, protector: Protector, identities: Sequence[str] | None
+    batch: RowBatch, protector: Protector, identities: Sequence[str] | None, saved: SavedRows | None = None
 ) -> tuple[NDArray[np.float32], int | None]:
     """Protect the rows of a batch; return vectors, and how many texts held a concept where there are texts.
 
     Texts that the protector embeds are their own accounts. Vectors that come from elsewhere are charged to
     `identities`, or else to their texts, or else to themselves.
     """
+
+    def embedded(rows: RowBatch) -> tuple[NDArray[np.float32], int]:
+        ready = protector.prepare(rows.texts or [], spans=rows.spans)
+        return protector.release(ready), int(ready.matched.sum())
+
     try:
         if batch.texts is not None and protector.embedder is not None:
-            ready = protector.prepare(batch.texts, spans=batch.spans)
-            return protector.release(ready), int(ready.matched.sum())
+            return embedded(batch) if saved is None else saved.released(batch, embedded)
         if batch.vectors is None:
             raise InputError("The protector has no embedder and the input no vectors. Give one or the other.")
         return protector.protect(batch.vectors, texts=batch.texts, units=identities), None
@@ -63,6 +76,7 @@ def release_arrow(
     id_column: str | None = None,
     keep_columns: Sequence[str] = (),
     names: ColumnNames = USUAL,
+    saved: SavedRows | None = None,
 ) -> ReleasedRows:
     """Protect an Arrow batch or table into a table of `keep_columns` and `embedding`.
 
@@ -74,6 +88,7 @@ def release_arrow(
         id_column: A column whose values are the ledger's accounts, for rows that come as vectors.
         keep_columns: The columns to carry over.
         names: What the columns of texts and of vectors are called.
+        saved: Where texts are saved while the others are embedded.
     """
     found = part.schema.names
     missing = [name for name in (*keep_columns, *filter(None, [id_column])) if name not in found]
@@ -89,7 +104,7 @@ def release_arrow(
         identities = _ids(part.column(id_column), id_column)
     elif file is not None and batch.texts is None:
         identities = places(file, first_row, len(part))
-    released, matched = release(batch, protector, identities)
+    released, matched = release(batch, protector, identities, saved)
     kept = {name: part.column(name) for name in keep_columns}
     return as_table(released, kept), matched
 
@@ -102,6 +117,7 @@ def release_batch(
     keep_columns: Sequence[str] = (),
     id_column: str | None = None,
     names: ColumnNames = USUAL,
+    saved: SavedRows | None = None,
 ) -> ReleasedRows:
     """Protect a batch of any input file into a table of `keep_columns` and `embedding`; see above."""
     kept = _kept(batch, keep_columns, names.text)
@@ -110,7 +126,7 @@ def release_batch(
         identities = _ids(_kept(batch, [id_column], names.text)[id_column], id_column)
     elif batch.texts is None:
         identities = places(file, batch.first_row, len(batch))
-    released, matched = release(batch, protector, identities)
+    released, matched = release(batch, protector, identities, saved)
     return as_table(released, kept), matched
 
 

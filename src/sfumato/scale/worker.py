@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from typing import Any
 
@@ -22,6 +22,7 @@ from threadpoolctl import threadpool_limits
 from sfumato.errors import ArtifactError, InputError, MissingPackageError, SfumatoError, VectorError
 from sfumato.protector import Protector, TextsMissingWarning
 from sfumato.scale.outputs import digest
+from sfumato.scale.pieces import Pace, PartPieces
 from sfumato.scale.places import folder
 from sfumato.scale.plan import Record, ReleaseJob, ReleasePart
 from sfumato.scale.rows import ReleasedRows, release_arrow
@@ -29,22 +30,33 @@ from sfumato.scale.sources import read_part
 
 _META = b"sfumato"
 
+OnRows = Callable[[int], object]
+FromPieces = Callable[[PartPieces], Iterable[ReleasedRows]]
+"""What releases the rows of a part, given where some of them are saved."""
+
 
 class Worker:
     """Releases parts of one job with a protector of its own."""
 
-    def __init__(self, job: ReleaseJob, protector: Protector) -> None:
+    def __init__(self, job: ReleaseJob, protector: Protector, on_rows: OnRows | None = None) -> None:
         self._job, self._protector = job, protector
         self._source, self._output = folder(job.source), folder(job.output)
+        self._pace, self._on_rows = Pace(), on_rows
 
-    def release(self, part: ReleasePart, rows: Iterable[ReleasedRows] | None = None) -> Record:
+    def pieces(self, part: ReleasePart) -> PartPieces:
+        """Where rows of a part are saved before it is finished."""
+        return PartPieces(self._output, part, self._job.stamp, self._pace, self._on_rows)
+
+    def release(self, part: ReleasePart, rows: FromPieces | None = None) -> Record:
         """Release a part, unless that was done before, from its source or as `rows`; return its record."""
+        pieces = self.pieces(part)
         try:
             if self._output.state(part.name) is None:
                 with warnings.catch_warnings():
                     # Whoever started the workers says so, once.
                     warnings.simplefilter("ignore", TextsMissingWarning)
-                    self._publish(part, self._released(part) if rows is None else rows)
+                    self._publish(part, self._released(part, pieces) if rows is None else rows(pieces))
+                pieces.clear()
             record = self._described(part)
         except VectorError as error:
             raise InputError(f"In {part.source}: {error}") from None
@@ -72,7 +84,7 @@ class Worker:
             if rows != part.rows:
                 raise InputError(f"`{part.source}` changed while it was read. Run the command again.")
 
-    def _released(self, part: ReleasePart) -> Iterator[ReleasedRows]:
+    def _released(self, part: ReleasePart, pieces: PartPieces) -> Iterator[ReleasedRows]:
         job, row = self._job, part.first_row
         wanted = {*job.names.own, job.id_column, *job.keep_columns}
         for batch in read_part(self._source, part, wanted, job.names.vector):
@@ -84,6 +96,7 @@ class Worker:
                 id_column=job.id_column,
                 keep_columns=job.keep_columns,
                 names=job.names,
+                saved=pieces,
             )
             row += len(batch)
 

@@ -140,7 +140,7 @@ def add_routes(app: Any, gateway: Gateway) -> None:
     async def models(request: Request) -> dict[str, Any]:
         name = request.state.visit.tenant
         tenant = await gateway.engine.run(name, lambda _: gateway.tenants.get(name), request.receive)
-        return {"object": "list", "data": [_model(tenant.model)]}
+        return {"object": "list", "data": [_model(tenant.model, tenant.speed.limits())]}
 
     @app.get(
         "/health",
@@ -172,8 +172,9 @@ def _release(gateway: Gateway, visit: Any, work: Work) -> tuple[Reply, str]:
     return released, tenant.model + mark
 
 
-def _model(name: str) -> dict[str, Any]:
-    return {"id": name, "object": "model", "created": 0, "owned_by": "sfumato"}
+def _model(name: str, limits: dict[str, Any]) -> dict[str, Any]:
+    """What OpenAI's clients expect of a model, and what one request may hold now."""
+    return {"id": name, "object": "model", "created": 0, "owned_by": "sfumato", "limits": limits}
 
 
 def _add_error_shapes(app: Any) -> None:

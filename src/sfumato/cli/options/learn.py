@@ -72,5 +72,14 @@ BackgroundOption = Annotated[
 OriginOption = Annotated[
     str, typer.Option(help="What IN is: public, synthetic, private or unknown; kept on record.")
 ]
-LimitOption = Annotated[int, typer.Option(help="Most texts with a concept to learn from.")]
+LimitOption = Annotated[
+    int, typer.Option(help="Most texts with a concept to learn from; fewer are, where they are enough.")
+]
+CacheOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR",
+        help="Keep vectors of IN here for later runs. Default: beside DIR, until the protector is saved.",
+    ),
+]
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace the protector that DIR already holds.")]

@@ -21,8 +21,10 @@ from sfumato.server.tenancy.encoders import Encoders
 from sfumato.server.tenancy.keys import KeyRing, TenantSettings
 from sfumato.server.tenancy.state import SpendingLimits, State
 from sfumato.server.tenancy.tokens import Tokens
+from sfumato.server.turns.load import Load
 from sfumato.server.turns.merging import MergingEmbedder
 from sfumato.server.turns.releasing import Releaser
+from sfumato.server.turns.speed import ServingSpeed
 
 LOCAL = "local"
 """The only tenant of a gateway without keys."""
@@ -45,6 +47,10 @@ class Tenant:
     releaser: Releaser
     clean_queries: bool
     """Whether it may have searches by their own vectors."""
+    speed: ServingSpeed
+    """How fast its protector is, shared by all who have the same."""
+    load: Load
+    """What is under way for all tenants."""
 
 
 class Tenants:
@@ -54,6 +60,8 @@ class Tenants:
         self._settings, self._ring, self._encoders = settings, ring, encoders
         self._lock = threading.Lock()
         self._made: dict[tuple[str, TenantSettings], Tenant] = {}
+        self._speeds: dict[Path, ServingSpeed] = {}
+        self._load = Load()
         self._state = State(settings.state)
 
     def get(self, name: str) -> Tenant:
@@ -82,7 +90,11 @@ class Tenants:
     def warm_up(self) -> None:
         """Load the gateway's own protector and its encoder before the first request."""
         if self._settings.protector is not None:
-            self._protector(self._settings.protector).prepare(["warm up"])
+            loaded = self._protector(self._settings.protector)
+            loaded.prepare(["warm up"])
+            speed = self._speed(self._settings.protector, loaded)
+            most = speed.limits()["texts_by_characters"].items()
+            tell("speed", **{f"texts_of_{length}": count for length, count in most})
 
     @property
     def has_encoder(self) -> bool:
@@ -116,7 +128,18 @@ class Tenants:
             dim,
             Releaser(protector),
             limits.clean_queries,
+            self._speed(folder, loaded),
+            self._load,
         )
+
+    def _speed(self, folder: Path, loaded: Protector) -> ServingSpeed:
+        if folder not in self._speeds:
+            elsewhere = isinstance(self._merging(loaded).embedder, OpenAIEndpoint)
+            made = (
+                ServingSpeed(self._settings) if elsewhere else ServingSpeed.measured(self._settings, loaded)
+            )
+            self._speeds[folder] = made
+        return self._speeds[folder]
 
     def _protector(self, folder: Path) -> Protector:
         loaded = open_protector(self._settings, folder)

@@ -101,19 +101,31 @@ def release(tenant: Tenant, body: bytes | bytearray, settings: GatewaySettings, 
     """
     with work.step():
         request = read_request(body, settings, tenant.tokens, tenant.dim)
-    if request.role == "clean_query" and not tenant.clean_queries:
-        message = "The operator of this gateway does not allow clean queries for this key."
-        raise Problem(403, message, code="clean_queries_not_allowed", param="input_type")
-    parts, tokens = [], 0
-    for first, texts in work.slices(request.texts):
-        with work.trace.step("prepare", texts=len(texts)), work.step():
-            parts.append(_prepared(tenant, texts, first, work, clean=request.role == "clean_query"))
-        with work.step():
-            tokens += _count(tenant, texts)
+        clean = request.role == "clean_query"
+        if clean and not tenant.clean_queries:
+            message = "The operator of this gateway does not allow clean queries for this key."
+            raise Problem(403, message, code="clean_queries_not_allowed", param="input_type")
+        seconds = tenant.speed.require(request.texts)
+    with tenant.load.taken(work, len(request.texts), seconds):
+        parts, tokens = _all_prepared(tenant, request.texts, work, clean=clean)
     vectors = tenant.releaser.release(request.texts, Prepared.together(parts), request.role, work)
     if request.dimensions is not None and request.dimensions < vectors.shape[1]:
         vectors = shortened(vectors, request.dimensions)
     return Reply(request, vectors, tokens)
+
+
+def _all_prepared(tenant: Tenant, given: list[str], work: Work, *, clean: bool) -> tuple[list[Prepared], int]:
+    """The texts in steps, and how many tokens they have; the speed of each step is noted."""
+    parts, tokens = [], 0
+    for first, texts in work.slices(given):
+        before = work.used
+        with work.trace.step("prepare", texts=len(texts)), work.step():
+            parts.append(_prepared(tenant, texts, first, work, clean=clean))
+        with work.step():
+            tokens += _count(tenant, texts)
+        tenant.load.done(work, tenant.speed.seconds(texts))
+        tenant.speed.note(texts, work.used - before)
+    return parts, tokens
 
 
 def _count(tenant: Tenant, texts: list[str]) -> int:

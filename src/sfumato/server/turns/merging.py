@@ -105,7 +105,9 @@ class MergingEmbedder:
                 self.shares.begin(step)
                 with self._lock:
                     parts = self._round(step.tenant)
+                begun = time.monotonic()
                 found = self._embedded(parts) if parts else []
+                _count(parts, time.monotonic() - begun)
                 for part, vectors in zip(parts, found, strict=True):
                     if isinstance(vectors, Exception):
                         part.job.error = part.job.error or vectors
@@ -157,3 +159,10 @@ class MergingEmbedder:
             return [self._embedded([part])[0] for part in parts]
         ends = np.cumsum([part.last - part.first for part in parts])[:-1]
         return list(np.split(together, ends))
+
+
+def _count(parts: list[_Part], seconds: float) -> None:
+    """Tell each request how long the encoder worked for it."""
+    whole = sum(part.cost for part in parts)
+    for part in parts:
+        part.job.work.used += seconds * part.cost / whole

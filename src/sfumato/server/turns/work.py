@@ -24,7 +24,10 @@ class Work:
     """Set as soon as nobody waits any more."""
     deadline: float = math.inf
     trace: RequestTrace = NO_TRACE
+    used: float = field(default=0.0, init=False)
+    """Seconds of its own steps and of its parts of the encoder's, without waiting."""
     _step: Step | None = field(default=None, init=False)
+    _begun: float = field(default=0.0, init=False)
 
     @property
     def stopped(self) -> bool:
@@ -53,11 +56,13 @@ class Work:
         """Wait for the step, or for another one after the encoder's."""
         if self._step is None:
             self._step = self.shares.enter(self.tenant, lambda: self.stopped)
+            self._begun = time.monotonic()
         self.check()
 
     def leave(self) -> None:
         """End the step early, as the encoder does before it waits for a turn of its own."""
         if self._step is not None:
+            self.used += time.monotonic() - self._begun
             self.shares.leave(self._step)
             self._step = None
 
