@@ -130,6 +130,13 @@ class Concept:
         return self.source == "catalog" and lookup(self.name).names
 
     @property
+    def languages(self) -> tuple[str, ...]:
+        """The languages in which a concept of the catalog is found here; none where any will do."""
+        from sfumato.concepts.catalog import lookup
+
+        return lookup(self.name).languages() if self.source == "catalog" and not self.wide else ()
+
+    @property
     def blind_to(self) -> str:
         """What is not found."""
         return self.detector.blind_to if self.detector else "Whatever was not labelled."

@@ -21,6 +21,8 @@ class WayToFind:
     ready: Callable[[], bool] = lambda: True
     package: str = ""
     """What it needs, where that is not part of Sfumato."""
+    languages: tuple[str, ...] = ("en",)
+    """The languages it was made for, as codes; none where the language does not matter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,11 @@ class CatalogEntry:
     def found_by(self) -> list[str]:
         """Name the parts that can be made here."""
         return [part.name for part in self.parts if part.ready()]
+
+    def languages(self) -> tuple[str, ...]:
+        """The languages in which something here finds it; none where one part reads any language."""
+        ready = [part.languages for part in self.parts if part.ready()]
+        return () if () in ready else tuple(dict.fromkeys(code for codes in ready for code in codes))
 
     def missing(self) -> list[WayToFind]:
         """Return the parts whose package is not installed."""
