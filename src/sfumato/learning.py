@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.concepts.concept import Concept
+from sfumato.concepts.languages.coverage import unread, warn_unread
 from sfumato.concepts.texts.neutral import MOST_COPIES, NeutralBy, neutral_way
 from sfumato.concepts.texts.pairs import Pairs, build_pairs
 from sfumato.embedders import load_embedder
@@ -107,6 +108,7 @@ def learn(
     wanted = (concepts,) if isinstance(concepts, Concept) else tuple(concepts)
     if not wanted:
         raise InputError("There must be at least one concept to hide. Found none.")
+    warn_unread(unread(texts, wanted))
     encoder = load_embedder(embedder) if isinstance(embedder, str) else embedder
     parts: dict[str, Any] = {"embedder": encoder, "concepts": wanted, "neutral_by": _way(encoder, chosen)}
     step = on_step or (lambda label, count: None)

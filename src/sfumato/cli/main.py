@@ -89,10 +89,14 @@ def _register(arguments: list[str]) -> None:
     """Load the command that was named, or all of them for the list: each brings its own imports."""
     named = next((word for word in arguments if not word.startswith("-")), None)
     app.registered_commands.clear()  # of an earlier run in this process
+    app.registered_groups.clear()
     if arguments == ["--version"]:
         return
     for module in _modules(named):
-        app.command(module.NAME, epilog=module.EXAMPLE)(module.command)
+        if (group := getattr(module, "group", None)) is not None:
+            app.add_typer(group, name=module.NAME)
+        else:
+            app.command(module.NAME, epilog=module.EXAMPLE)(module.command)
 
 
 def _modules(named: str | None) -> Iterator[Any]:

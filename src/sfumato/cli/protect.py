@@ -41,6 +41,7 @@ from sfumato.cli.options.shared import (
 )
 from sfumato.cli.output import JsonOption, console, results_folder, write_json
 from sfumato.cli.progress import progress
+from sfumato.concepts.languages.coverage import Unread, unread, warn_unread
 from sfumato.embedders import load_embedder
 from sfumato.errors import InputError
 from sfumato.evaluation.calibrate import Calibrated, calibrate, scaled
@@ -140,6 +141,20 @@ def _run_folder(
         return release_folder(source, out, alone, **places, **counted, on_rows=told, **options)
 
 
+def _warn_of_languages(sources: list[str], made: Protector, *, whole: bool) -> None:
+    """Say once which texts no detector reads; of a folder of Parquet files the first rows are looked at."""
+    if made.embedder is None or not made.embeds_neutral:
+        return
+    found = Unread()
+    for source in sources:
+        batches = iter([first_rows(folder(source), 2000)]) if whole else read(source)
+        for batch in batches:
+            if batch.texts is None:
+                break
+            found.add(unread(batch.texts, made.concepts, first_row=batch.first_row))
+    warn_unread(found)
+
+
 def _only_for(name: str, values: dict[str, object]) -> None:
     given = [option for option, value in values.items() if value is not None]
     if given:
@@ -190,6 +205,7 @@ def command(
     made, found = _choose(first, protector, mechanism, embedder, epsilon, noise_ratio, keep, allow_remote)
     made = replace(made, only_matching=only_matching or made.only_matching)
     made = place.equip(made, create=True)
+    _warn_of_languages([first] if whole else [str(one) for one, _ in files], made, whole=whole)
     again: Any = {"keep_columns": keep_columns or [], "restart": restart}
     if whole:
         workers_only = {"id_column": id_column, "workers": workers, "engine": engine, "address": address}

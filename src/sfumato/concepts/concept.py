@@ -12,6 +12,7 @@ import numpy as np
 from sfumato.concepts.base import Check, Detector, Span
 from sfumato.concepts.detectors.dictionary import Dictionary, folded
 from sfumato.concepts.detectors.labelled import Labelled
+from sfumato.concepts.languages.profiles import LATIN
 from sfumato.concepts.spans import SpanLike, find_all, is_exact, merge, read_spans, relabel, watched
 from sfumato.concepts.texts.edits import cut, exchange, put
 from sfumato.concepts.texts.swaps import Swap, TermSwap
@@ -134,7 +135,11 @@ class Concept:
         """The languages in which a concept of the catalog is found here; none where any will do."""
         from sfumato.concepts.catalog import lookup
 
-        return lookup(self.name).languages() if self.source == "catalog" and not self.wide else ()
+        if self.source != "catalog":
+            return ()
+        found = lookup(self.name).languages()
+        # Capitalised words are found in whatever is written with Latin letters.
+        return tuple(dict.fromkeys((*found, *LATIN))) if self.wide and found else found
 
     @property
     def blind_to(self) -> str:

@@ -17,6 +17,8 @@ from sfumato.server.turns.engine import Reply, release
 from sfumato.server.turns.work import Work
 from sfumato.version import __version__
 
+UNREAD = "x-sfumato-unread-texts"
+"""How many texts are in a language in which nothing finds what is to be hidden; absent where none is."""
 _ERROR = {
     "type": "object",
     "required": ["error"],
@@ -98,12 +100,14 @@ def add_routes(app: Any, gateway: Gateway) -> None:
             visit.tenant, lambda work: _release(gateway, visit, work), request.receive
         )
         visit.texts, visit.role = len(released.request.texts), released.request.role
+        visit.unread = released.unread
+        headers = {UNREAD: str(released.unread)} if released.unread else {}
         gateway.metrics.texts.labels(visit.role).inc(visit.texts)
         gateway.metrics.batch.observe(visit.texts)
         pieces = written(released, model)
         if visit.texts > BLOCK:
-            return StreamingResponse(pieces, media_type="application/json")
-        return Response(b"".join(pieces), media_type="application/json")
+            return StreamingResponse(pieces, media_type="application/json", headers=headers)
+        return Response(b"".join(pieces), media_type="application/json", headers=headers)
 
     @app.get("/v1/models", summary="The one model of this key", responses=errors(401, 403, 503))
     async def models(request: Request) -> dict[str, Any]:

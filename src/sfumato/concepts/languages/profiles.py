@@ -25,6 +25,9 @@ NAMES = {
 }
 """Every code a guess may give, and how it is said."""
 
+LATIN = ("en", "de", "fr", "es", "it", "pt", "nl")
+"""Those in Latin letters."""
+
 WORDS: dict[str, frozenset[str]] = {
     code: frozenset(word for word in words.split() if len(word) > 1)  # letters stand for anything
     for code, words in {

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.concepts.languages.coverage import unread
 from sfumato.errors import InputError
 from sfumato.preparing import Prepared
 from sfumato.server.http.logs import tell
@@ -37,6 +38,8 @@ class Reply:
     request: EmbeddingRequest
     vectors: NDArray[np.float32]
     tokens: int
+    unread: int = 0
+    """Texts in a language in which nothing finds what is to be hidden."""
 
 
 class Engine:
@@ -96,16 +99,17 @@ def release(tenant: Tenant, body: bytes | bytearray, settings: GatewaySettings, 
     """
     with work.step():
         request = read_request(body, settings, tenant.tokens, tenant.dim)
-    parts, tokens = [], 0
+    parts, tokens, foreign = [], 0, 0
     for first, texts in work.slices(request.texts):
         with work.step():
             parts.append(_prepared(tenant, texts, first, work))
         with work.step():
             tokens += _count(tenant, texts)
+            foreign += unread(texts, tenant.protector.concepts).count
     vectors = tenant.releaser.release(request.texts, Prepared.together(parts), request.role, work)
     if request.dimensions is not None and request.dimensions < vectors.shape[1]:
         vectors = shortened(vectors, request.dimensions)
-    return Reply(request, vectors, tokens)
+    return Reply(request, vectors, tokens, foreign)
 
 
 def _count(tenant: Tenant, texts: list[str]) -> int:
