@@ -1,7 +1,7 @@
 # Sfumato: make help
 
 VENV ?= .venv
-TEST_EXTRAS ?= dev,docs,learn,wordllama,onnx,ner,peers,evaluate,mteb,faiss,langchain,llama-index,haystack,framework-tests,sklearn,chroma,qdrant,pgvector,lancedb,store-tests,serve-tests,mcp,gpu,ray,remote
+TEST_EXTRAS ?= dev,docs,learn,wordllama,multilingual,onnx,ner,peers,evaluate,mteb,faiss,langchain,llama-index,haystack,framework-tests,sklearn,chroma,qdrant,pgvector,lancedb,store-tests,serve-tests,mcp,gpu,ray,remote
 PYTEST ?= -n 2 --dist=worksteal
 # What `make check` runs of the tests: no store, no server.
 LONG := tests/test_examples.py tests/test_walkthrough.py tests/test_container.py tests/test_packaging.py
