@@ -21,7 +21,10 @@ TEXTS = [
     for who in ("A tall man", "My old teacher", "Nobody here")
     for what in ("bought boats", "lost the keys", "sang songs")
 ]
-ITALIAN = ["Il paziente vive a Torino e non sta bene da due anni.", "La signora non è più in ospedale con gli altri."]
+ITALIAN = [
+    "Il paziente vive a Torino e non sta bene da due anni.",
+    "La signora non è più in ospedale con gli altri.",
+]
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +41,17 @@ def said(done):
 
 def test_learn_and_protect_say_it_once_with_row_numbers_and_without_text(folder):
     learned = sfumato(
-        "learn", "notes.txt", "--concept", "city", "--embedder", "fake", "--neutral", "4", "-o", "p", cwd=folder
+        "learn",
+        "notes.txt",
+        "--concept",
+        "city",
+        "--embedder",
+        "fake",
+        "--neutral",
+        "4",
+        "-o",
+        "p",
+        cwd=folder,
     )
     assert learned.returncode == 0, learned.stderr
     lines = said(learned)

@@ -17,11 +17,11 @@ from sfumato.errors import ParameterError
 from sfumato.randomness import generator
 
 SAMPLES = {
-    "en": ("The patient lives in Munich and has had asthma for years.", "What would you like to drink with that?"),
-    "de": ("Der Patient leidet an Bluthochdruck und wohnt in München.", "Wir sehen uns nicht vor dem Wochenende."),
+    "en": ("The patient lives in Munich and has had asthma.", "What would you like to drink with that?"),
+    "de": ("Der Patient leidet an Bluthochdruck und wohnt in München.", "Wir sehen uns nicht vor dem Fest."),
     "fr": ("La patiente souffre d'asthme depuis trois ans.", "Nous avons reçu votre lettre avec le contrat."),
     "es": ("Paciente de 45 años con asma e hipertensión.", "No sabemos si el señor viene también."),
-    "it": ("Il paziente vive a Torino e soffre di asma da due anni.", "Non abbiamo ancora ricevuto la lettera."),
+    "it": ("Il paziente vive a Torino e soffre di asma da due anni.", "Non abbiamo ancora la lettera."),
     "pt": ("O paciente mora em Lisboa e tem asma há dois anos.", "Não sabemos quando ela foi ao hospital."),
     "nl": ("De patiënt woont in Utrecht en heeft het al jaren.", "Wij hebben niet veel meer dan dat."),
     "zh": ("患者住在北京，患有哮喘。",),
@@ -36,7 +36,7 @@ SAMPLES = {
 PLANTED = [
     ("disease", "Der Patient leidet an Bluthochdruck.", ["bluthochdruck"]),
     ("disease", "Diagnóstico: asma", ["asma"]),
-    ("disease", "La patiente a de l'asthme et une hypertension artérielle.", ["asthme", "hypertension artérielle"]),
+    ("disease", "La patiente a de l'asthme et une insuffisance rénale.", ["asthme", "insuffisance rénale"]),
     ("symptom", "Paciente con tos y dolor de cabeza desde hace dos días.", ["tos", "dolor de cabeza"]),
     ("drug", "Sie nimmt täglich Ramipril und Schmerzmittel ein.", ["ramipril", "schmerzmittel"]),
     ("city", "Sie wohnt in München.", ["münchen"]),
@@ -60,7 +60,7 @@ PLANTED = [
     ("person", "Heute kam Frau Dr. Lehmann mit Jürgen Vogt.", ["lehmann", "jürgen vogt"]),
     ("person", "Nous avons vu Mme Dupuis et M. Lefèvre.", ["dupuis", "lefèvre"]),
     ("person", "La señora Begoña Ibáñez Ruiz no vino.", ["begoña ibáñez ruiz"]),
-    ("organisation", "Sie arbeitet bei der Überlinger Anlagenbau GmbH seit gestern.", ["überlinger anlagenbau gmbh"]),
+    ("organisation", "Sie ist bei der Überlinger Bau GmbH seit gestern.", ["überlinger bau gmbh"]),
     ("organisation", "Il travaille pour Fournier Transports SARL.", ["fournier transports sarl"]),
     ("sex", "Die Frau und ihr Ehemann wohnen hier.", ["frau", "ehemann"]),
 ]  # fmt: skip
@@ -84,7 +84,9 @@ def test_the_language_of_a_sentence_is_guessed(code):
     assert code in NAMES
 
 
-@pytest.mark.parametrize("text", ["", "12 34", "Oslo", "!?", "ok", "W D L G / F G / A P", "Sales Op profit Sales"])
+@pytest.mark.parametrize(
+    "text", ["", "12 34", "Oslo", "!?", "ok", "W D L G / F G / A P", "Sales Op profit Sales"]
+)
 def test_little_text_has_no_language(text):
     assert guessed(text) is None
 

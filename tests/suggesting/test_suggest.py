@@ -107,7 +107,10 @@ def test_the_command_writes_terms_a_page_and_figures(quick, tmp_path, capsys):
     source.write_text("\n".join(TEXTS))
     cli.command(source, ["the layoffs"], out=out, accept="1,3", page=page, json=tmp_path / "f.json")
     assert read_terms(out) == ["the layoffs", "layoffs", "job cuts", "union"]
-    assert Concept.from_terms("layoffs", read_terms(out)).terms_in("Layoffs, job cuts") == ["layoffs", "job cuts"]
+    assert Concept.from_terms("layoffs", read_terms(out)).terms_in("Layoffs, job cuts") == [
+        "layoffs",
+        "job cuts",
+    ]
     shown = capsys.readouterr().out
     assert "job cuts" in shown and '<b>"odd" & co</b>' in shown and "words of your own notes" in shown
     facts = json.loads((tmp_path / "f.json").read_text())

@@ -7,8 +7,8 @@ from typing import Any
 import typer
 from rich.table import Table
 
-from sfumato.cli.output import JsonOption, console, write_json
 from sfumato.cli import suggest
+from sfumato.cli.output import JsonOption, console, write_json
 from sfumato.concepts import CATALOG, DETECTORS
 from sfumato.concepts.languages.profiles import NAMES
 
@@ -66,8 +66,8 @@ def command(json: JsonOption = None) -> None:
     more = f"More is found with: {INSTALL}, and `make ner` for an English pipeline.\n" if wanting else ""
     screen.print(
         f"\n{more}{_codes(found)}\nWhat each one misses: --json FILE, and docs/concepts.md.\n"
-        "Anything else: list its terms (--terms FILE), have them suggested (sfumato concepts suggest), or label "
-        "spans in the data (--spans LABEL).",
+        "Anything else: list its terms (--terms FILE), have them suggested (sfumato concepts suggest), or "
+        "label spans in the data (--spans LABEL).",
         markup=False,
     )
     write_json(json, {"concepts": found, "detectors": detectors()})
@@ -80,7 +80,9 @@ def _codes(found: list[dict[str, Any]]) -> str:
     return f"Languages: {named}. Texts that seem to be in another one are counted in a warning."
 
 
-group = typer.Typer(help="List the concepts that have a name, or find terms for one of your own.", epilog=EXAMPLE)
+group = typer.Typer(
+    help="List the concepts that have a name, or find terms for one of your own.", epilog=EXAMPLE
+)
 """The command with its own commands."""
 group.command("suggest", epilog=suggest.EXAMPLE)(suggest.command)
 

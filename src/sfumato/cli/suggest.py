@@ -35,8 +35,8 @@ EXAMPLE = (
 )
 _RANGES = re.compile(r"\d{1,4}(?:-\d{1,4})?(?:,\d{1,4}(?:-\d{1,4})?)*")
 _NOTE = (
-    "These are words of your own notes, shown here so that you can confirm them; nothing is logged or kept but "
-    "the files you name."
+    "These are words of your own notes, shown here so that you can confirm them; nothing is logged or kept "
+    "but the files you name."
 )
 
 
@@ -73,8 +73,12 @@ def command(
     if page is not None:
         from sfumato.report.suggesting import suggestion_page
 
-        write_atomic(page, suggestion_page(texts, found, like, describe, name=f"{source.stem}-terms.txt").encode())
-        console().print(f"Page: {page} (it holds parts of the notes: keep it where they may be)", highlight=False)
+        write_atomic(
+            page, suggestion_page(texts, found, like, describe, name=f"{source.stem}-terms.txt").encode()
+        )
+        console().print(
+            f"Page: {page} (it holds parts of the notes: keep it where they may be)", highlight=False
+        )
     kept = _confirmed(found, accept) if out is not None else None
     if out is not None and kept is not None:
         _write(out, as_terms([*like, *(each.term for each in kept)]))
@@ -87,7 +91,13 @@ def _show(found: list[Suggestion]) -> None:
         screen.print("Nothing in the notes is like the examples.")
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for column, side in (("#", "right"), ("span", "left"), ("score", "right"), ("times", "right"), ("texts", "right")):
+    for column, side in (
+        ("#", "right"),
+        ("span", "left"),
+        ("score", "right"),
+        ("times", "right"),
+        ("texts", "right"),
+    ):
         table.add_column(column, justify=side, overflow="fold")  # type: ignore[arg-type]
     for number, each in enumerate(found, 1):
         mark = "" if each.likely else " (less likely)"
@@ -108,9 +118,13 @@ def chosen_rows(accept: str, found: list[Suggestion], *, checked: bool = True) -
     """The rows that `1-5,8`, `likely`, `all` or `none` names, each once and in order."""
     wanted = accept.replace(" ", "").lower()
     if wanted in ("all", "none", "likely"):
-        return [row for row, each in enumerate(found) if wanted == "all" or (wanted == "likely" and each.likely)]
+        return [
+            row for row, each in enumerate(found) if wanted == "all" or (wanted == "likely" and each.likely)
+        ]
     if not _RANGES.fullmatch(wanted):
-        raise InputError(f"--accept has to be numbers such as 1-5,8, or likely, all or none. Found {accept!r:.40}.")
+        raise InputError(
+            f"--accept has to be numbers such as 1-5,8, or likely, all or none. Found {accept!r:.40}."
+        )
     rows: set[int] = set()
     for part in wanted.split(","):
         first, _, last = part.partition("-")
@@ -122,7 +136,9 @@ def chosen_rows(accept: str, found: list[Suggestion], *, checked: bool = True) -
 
 def _write(out: Path, terms: list[str]) -> None:
     write_atomic(out, ("\n".join(terms) + "\n").encode())
-    console().print(f"{len(terms)} terms: {out}. Use them with: sfumato learn IN --terms {out}", highlight=False)
+    console().print(
+        f"{len(terms)} terms: {out}. Use them with: sfumato learn IN --terms {out}", highlight=False
+    )
 
 
 def _facts(found: list[Suggestion], kept: list[Suggestion] | None, out: Path | None) -> dict[str, Any]:

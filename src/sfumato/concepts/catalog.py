@@ -51,7 +51,9 @@ def _shapes(label: str, *kinds: str) -> WayToFind:
 
 
 def _abroad(kind: str) -> WayToFind:
-    return WayToFind("lists and shapes of other languages", lambda: Abroad(kind), languages=languages_of(kind))
+    return WayToFind(
+        "lists and shapes of other languages", lambda: Abroad(kind), languages=languages_of(kind)
+    )
 
 
 def _anywhere(label: str, *kinds: str) -> WayToFind:

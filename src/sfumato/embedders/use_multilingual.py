@@ -55,7 +55,9 @@ class UseMultilingual:
         try:
             pieces: Any = importlib.import_module("sentencepiece")
         except ImportError:
-            raise MissingPackageError("sentencepiece", _EXTRA, "for the embedder `use-multilingual`") from None
+            raise MissingPackageError(
+                "sentencepiece", _EXTRA, "for the embedder `use-multilingual`"
+            ) from None
         self._pieces = pieces.SentencePieceProcessor(model_file=str(folder / _PIECES))
         self._ends = self._pieces.bos_id(), self._pieces.eos_id()
         self._reading = threading.Lock()
@@ -95,7 +97,9 @@ class UseMultilingual:
         parts = tokens % _TABLES
         start = self._table[tokens] * given["scale"][parts, None] + given["lo"][parts, None]
         views = [start @ given[f"proj{size}"] + given[f"proj_b{size}"] for size, _ in _GRAMS]
-        gains, shifts = (np.concatenate([given[f"{kind}{size}"] for size, _ in _GRAMS]) for kind in ("ln_g", "ln_b"))
+        gains, shifts = (
+            np.concatenate([given[f"{kind}{size}"] for size, _ in _GRAMS]) for kind in ("ln_g", "ln_b")
+        )
         views = np.split(self._levelled(np.concatenate(views, axis=1), gains, shifts), len(_GRAMS), axis=1)
         seen = [self._convolved(view, *gram) for view, gram in zip(views, _GRAMS, strict=True)]
         features = np.concatenate([start, *seen], axis=1)

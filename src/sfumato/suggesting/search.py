@@ -1,4 +1,4 @@
-"""Spans of the notes that are most like some examples: nearest in contextual vectors, beside the other spans."""
+"""Spans of the notes that are most like some examples: nearest in contextual vectors, beside all others."""
 
 from __future__ import annotations
 
@@ -114,10 +114,8 @@ def _unit(rows: Floats) -> Floats:
     return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12))
 
 
-def _ranked(
-    spans: dict[Key, SeenSpan], scores: Floats, given: set[Key], most: int
-) -> Iterator[Suggestion]:
-    """The best spans, without the examples, and without what is a better one with neighbours or a part of it."""
+def _ranked(spans: dict[Key, SeenSpan], scores: Floats, given: set[Key], most: int) -> Iterator[Suggestion]:
+    """The best spans, without the examples, and without a better one's parts or it with its neighbours."""
     keys, kept = list(spans), list(given)
     for place in np.argsort(-scores, kind="stable"):
         key, score, seen = keys[place], float(scores[place]), spans[keys[place]]

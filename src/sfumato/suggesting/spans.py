@@ -1,4 +1,4 @@
-"""Which stretches of a text may be a term: a few words in a row, not broken by a mark, with something to say."""
+"""Which stretches of a text may be a term: a few words in a row that each say something."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ _WORD = re.compile(r"[^\W_]+(?:[-'’&.][^\W_]+)*")
 _ARTICLE = re.compile(r"(?i)^(?:the|an?|our|my|this|that) (?=.)")
 _EMPTY = frozenset().union(*WORDS.values()) | frozenset(
     """
-a i am being does doing done during either else every few further got having here itself let lets many maybe near
-neither nor off onto once ours per quite rather re several shall side soon themselves therefore though thus
-together too toward towards upon via wants whether whose within yet yours via need needs please thanks going
-gets getting goes went took takes taking put puts thing things something anything nothing everything someone
+a i am being does doing done during either else every few further got having here itself let lets many
+maybe near neither nor off onto once ours per quite rather re several shall side soon themselves
+therefore though thus together too toward towards upon via wants whether whose within yet yours need
+needs please thanks going gets getting goes went took takes taking put puts thing things something
+anything nothing everything someone
 """.split()
 )
 
@@ -40,7 +41,7 @@ def candidates(text: str) -> Iterator[tuple[int, int]]:
 
 
 def folded_words(term: str) -> Key:
-    """The words of a term as they are compared: without case, plural s, and words that say nothing around it."""
+    """The words of a term as they are compared: without case, plural s, and empty words before it."""
     words = [found.group().casefold() for found in _WORD.finditer(term)]
     while len(words) > 1 and words[0] in _EMPTY:
         words.pop(0)

@@ -1,4 +1,4 @@
-"""Contextual token vectors of the packaged MiniLM: what its later layers know of each word where it stands."""
+"""Contextual token vectors of the packaged MiniLM: what it knows of each word where it stands."""
 
 from __future__ import annotations
 
@@ -55,7 +55,9 @@ class MiniLMTokens:
         bounds, mask = read["offset_mapping"].numpy(), read["attention_mask"].numpy() != 0
         vectors = np.concatenate([self._hidden(read, first) for first in range(0, len(owner), _BATCH)])
         for text in range(len(texts)):
-            yield _joined([(bounds[row][mask[row]], vectors[row][mask[row]]) for row in np.flatnonzero(owner == text)])
+            yield _joined(
+                [(bounds[row][mask[row]], vectors[row][mask[row]]) for row in np.flatnonzero(owner == text)]
+            )
 
     def _hidden(self, read: Any, first: int) -> Vectors:
         import torch

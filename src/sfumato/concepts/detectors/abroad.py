@@ -18,8 +18,8 @@ from sfumato.concepts.spans import merge
 from sfumato.errors import ParameterError
 
 KINDS = (
-    "person", "location", "country", "city", "state", "organisation", "date", "weekday", "month", "age", "sex",
-    "disease", "symptom", "drug",
+    "person", "location", "country", "city", "state", "organisation", "date", "weekday", "month", "age",
+    "sex", "disease", "symptom", "drug",
 )  # fmt: skip
 _AT_HOME_ONLY = frozenset({"sex"})
 """Kinds whose words (Frau, padre) are too often something else in another language."""
@@ -30,7 +30,12 @@ _AFTER = {
 }
 """What follows a first name; in German every noun has a capital, so that one word has to do."""
 
-_SHAPED = {"date": ("zh", "ja"), "weekday": ("zh", "ja"), "month": ("zh", "ja"), "age": ("de", "fr", "zh", "ja")}
+_SHAPED = {
+    "date": ("zh", "ja"),
+    "weekday": ("zh", "ja"),
+    "month": ("zh", "ja"),
+    "age": ("de", "fr", "zh", "ja"),
+}
 """Languages without a list for a concept, and with a shape in `ANYWHERE`."""
 
 _Compiled = list[tuple[re.Pattern[str], Form]]
@@ -41,8 +46,8 @@ class Abroad:
 
     exact = True
     blind_to = (
-        "Languages without lists (sfumato concepts says which have some), inflected and compound words, names "
-        "outside the lists, and everyday words where nothing tells the text's language."
+        "Languages without lists (sfumato concepts says which have some), inflected and compound words, "
+        "names outside the lists, and everyday words where nothing tells the text's language."
     )
 
     def __init__(self, kind: str, *, label: str | None = None, name: str | None = None) -> None:
@@ -59,7 +64,9 @@ class Abroad:
     def find(self, text: str) -> list[Span]:
         """Return the spans in reading order, none overlapping."""
         language = guess(text) or ""
-        found = [span for each in (self._anywhere, self._home.get(language)) if each for span in each.find(text)]
+        found = [
+            span for each in (self._anywhere, self._home.get(language)) if each for span in each.find(text)
+        ]
         if self.kind == "person":
             found = [Span(span.start, self._end(text, span, language), self.label) for span in found]
         for expression, form in (*self._shapes, *self._own_shapes.get(language, ())):

@@ -24,12 +24,27 @@ def _one_of(words: Iterable[str]) -> str:
     return "(?i:" + "|".join(word.replace(".", r"\.") for word in ordered) + ")"
 
 
-_DE = (*spelled(german.MONTHS, german=True), "Jan.", "Feb.", "Mär.", "Apr.", "Aug.", "Sept.", "Okt.", "Nov.", "Dez.")
+_DE = (
+    *spelled(german.MONTHS, german=True),
+    "Jan.",
+    "Feb.",
+    "Mär.",
+    "Apr.",
+    "Aug.",
+    "Sept.",
+    "Okt.",
+    "Nov.",
+    "Dez.",
+)
 _FR, _ES = spelled(french.MONTHS), spelled(spanish.MONTHS)
-_DISTINCT = _one_of(month for month in (*_DE, *_FR, *_ES) if month[-1] != "." and month.lower() not in _OWN_WORDS)
+_DISTINCT = _one_of(
+    month for month in (*_DE, *_FR, *_ES) if month[-1] != "." and month.lower() not in _OWN_WORDS
+)
 _DOCTOR = r"(?:(?:Dr|Prof|Dra)\.(?: ?(?:med|phil|jur)\.)? ?){0,3}"
 _BETWEEN = r"(?:(?:von|zu|van|der|de|del|de la|du|le|la|y) )?"
-_COMPANY_NAME = rf"(?<![\w&'’.-])(?:[{_UPPER}][\w&'’.-]{{0,40}},? (?:(?:&|und|et|y|de|du|des|la|le|für) )?){{1,5}}"
+_COMPANY_NAME = (
+    rf"(?<![\w&'’.-])(?:[{_UPPER}][\w&'’.-]{{0,40}},? (?:(?:&|und|et|y|de|du|des|la|le|für) )?){{1,5}}"
+)
 _SINCE = r"(?<!epuis )(?<!endant )(?<! y a )(?<!dans )(?<![Hh]ace )(?<!urante )"
 
 ANYWHERE: dict[str, tuple[Form, ...]] = {

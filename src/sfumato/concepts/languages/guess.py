@@ -6,14 +6,14 @@ import re
 from collections import Counter
 from functools import lru_cache
 
-from sfumato.concepts.languages.profiles import LETTERS, WEIGHTS
+from sfumato.concepts.languages.profiles import LETTERS, WEIGHTS, WHOLE
 
 _READ = 4000
 """Characters that are looked at: enough to tell, whatever the length of a text."""
 _WORD = re.compile(r"[^\W\d_]+")
-_ENOUGH, _AHEAD = 2.0, 1.3
-"""What the best language must reach, and how far before the next it has to be."""
-_LETTER, _MOST_BY_LETTERS = 0.5, 3.0
+_ENOUGH, _AHEAD = 2 * WHOLE, 13
+"""What the best language must reach, and how far before the next it has to be, in tenths."""
+_LETTER, _MOST_BY_LETTERS = WHOLE // 2, 3 * WHOLE
 _FOREIGN = 0.3
 """The share of letters in another script from which a text is in that script's language."""
 _SCRIPTS = (
@@ -68,10 +68,10 @@ def _latin(text: str) -> str | None:
     if not text.isascii():
         for letter in text.lower():
             for code in (codes := LETTERS.get(letter, ())):
-                told[code] += _LETTER / len(codes)
+                told[code] += _LETTER // len(codes)
     for code, weight in told.items():
         scores[code] += min(weight, _MOST_BY_LETTERS)
     if not scores:
         return None
     (best, most), *rest = scores.most_common(2)
-    return best if most >= _ENOUGH and (not rest or most >= _AHEAD * rest[0][1]) else None
+    return best if most >= _ENOUGH and (not rest or 10 * most >= _AHEAD * rest[0][1]) else None

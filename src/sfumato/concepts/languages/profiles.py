@@ -86,8 +86,10 @@ mevrouw meneer vandaag gisteren morgen bedankt ons onze u jaren tussen toch na
 }
 
 _SHARED = Counter(word for words in WORDS.values() for word in words)
-WEIGHTS: dict[str, tuple[tuple[str, float], ...]] = {
-    word: tuple((code, 1.0 / count) for code, words in WORDS.items() if word in words)
+WHOLE = 420
+"""What a word of one language says for it; whole numbers, as sums must not depend on their order."""
+WEIGHTS: dict[str, tuple[tuple[str, int], ...]] = {
+    word: tuple((code, WHOLE // count) for code, words in WORDS.items() if word in words)
     for word, count in _SHARED.items()
 }
 """What a word says for each language it is frequent in; a word of several says less for each."""
