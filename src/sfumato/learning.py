@@ -105,10 +105,7 @@ def learn(
         on_step: called with a label and a number of texts as they are embedded.
     """
     chosen = settings or LearnSettings()
-    wanted = (concepts,) if isinstance(concepts, Concept) else tuple(concepts)
-    if not wanted:
-        raise InputError("There must be at least one concept to hide. Found none.")
-    warn_unread(unread(texts, wanted))
+    wanted = _wanted(texts, concepts)
     encoder = load_embedder(embedder) if isinstance(embedder, str) else embedder
     parts: dict[str, Any] = {"embedder": encoder, "concepts": wanted, "neutral_by": _way(encoder, chosen)}
     step = on_step or (lambda label, count: None)
@@ -144,6 +141,15 @@ def learn(
         return made
     learner = chosen.eraser_learner()
     return replace(made, eraser=learn_eraser(made, texts, pairs, learner, spans, chosen.seed, step))
+
+
+def _wanted(texts: Sequence[str], concepts: Concept | Sequence[Concept]) -> tuple[Concept, ...]:
+    """The concepts, of which there must be one; texts in which nothing finds them are counted in a warning."""
+    wanted = (concepts,) if isinstance(concepts, Concept) else tuple(concepts)
+    if not wanted:
+        raise InputError("There must be at least one concept to hide. Found none.")
+    warn_unread(unread(texts, wanted))
+    return wanted
 
 
 def _way(encoder: Embedder, chosen: LearnSettings) -> NeutralBy:

@@ -17,7 +17,6 @@ from sfumato.auditing.subject import Gold, Subject, noise_of, settings_of, subje
 from sfumato.auditing.truth import Truth
 from sfumato.auditing.verdict import Verdict, decide
 from sfumato.concepts.concept import Concept
-from sfumato.concepts.languages.coverage import unread
 from sfumato.embedders.base import Embedder
 from sfumato.errors import InputError
 from sfumato.mechanisms.base import one_blas_thread
@@ -179,6 +178,8 @@ def _certificate(
 
 def _languages(given: Subject, concept: Concept) -> list[str]:
     """What is said of texts in a language that the protector, or what decides the truth, does not read."""
+    from sfumato.concepts.languages.coverage import unread
+
     own = () if given.protector is None else given.protector.concepts
     found = unread(given.texts, dict.fromkeys((concept, *own)))
     return [str(found)] if found else []

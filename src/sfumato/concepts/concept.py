@@ -12,7 +12,6 @@ import numpy as np
 from sfumato.concepts.base import Check, Detector, Span
 from sfumato.concepts.detectors.dictionary import Dictionary, folded
 from sfumato.concepts.detectors.labelled import Labelled
-from sfumato.concepts.languages.profiles import LATIN
 from sfumato.concepts.spans import SpanLike, find_all, is_exact, merge, read_spans, relabel, watched
 from sfumato.concepts.texts.edits import cut, exchange, put
 from sfumato.concepts.texts.swaps import Swap, TermSwap
@@ -134,6 +133,7 @@ class Concept:
     def languages(self) -> tuple[str, ...]:
         """The languages in which a concept of the catalog is found here; none where any will do."""
         from sfumato.concepts.catalog import lookup
+        from sfumato.concepts.languages.profiles import LATIN
 
         if self.source != "catalog":
             return ()

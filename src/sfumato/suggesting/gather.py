@@ -65,7 +65,7 @@ class Gathered:
         if vectors is None or (key not in home and len(home) == MOST_SPANS):
             return
         if key not in home:
-            home[key] = SeenSpan((row, *place), *(np.zeros_like(each) for each in vectors))
+            home[key] = SeenSpan((row, *place), np.zeros_like(vectors[0]), np.zeros_like(vectors[1]))
         home[key].add(row, written, *vectors)
 
 

@@ -71,11 +71,9 @@ class Abroad:
             found = [Span(span.start, self._end(text, span, language), self.label) for span in found]
         for expression, form in (*self._shapes, *self._own_shapes.get(language, ())):
             part = "x" if "x" in expression.groupindex else 0
-            found += [
-                Span(*match.span(part), self.label)
-                for match in expression.finditer(text)
-                if form.check is None or form.check(match[part])
-            ]
+            for match in expression.finditer(text):
+                if form.check is None or form.check(match[part]):
+                    found.append(Span(match.start(part), match.end(part), self.label))
         return merge(found)
 
     def _own(self, code: str) -> Dictionary | None:

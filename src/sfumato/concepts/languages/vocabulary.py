@@ -30,7 +30,7 @@ _SHORTEST = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Vocabulary:
+class ListedLanguage:
     """What is listed for one language."""
 
     code: str
@@ -57,7 +57,7 @@ class Vocabulary:
 
 
 VOCABULARIES = tuple(
-    Vocabulary(code, import_module(f"sfumato.concepts.lists.{name}"))
+    ListedLanguage(code, import_module(f"sfumato.concepts.lists.{name}"))
     for code, name in (
         ("de", "german"),
         ("fr", "french"),
