@@ -144,7 +144,7 @@ def learn(
 
 
 def _wanted(texts: Sequence[str], concepts: Concept | Sequence[Concept]) -> tuple[Concept, ...]:
-    """The concepts, of which there must be one; texts in which nothing finds them are counted in a warning."""
+    """The concepts, of which there must be one; texts that nothing here reads are counted in a warning."""
     wanted = (concepts,) if isinstance(concepts, Concept) else tuple(concepts)
     if not wanted:
         raise InputError("There must be at least one concept to hide. Found none.")
