@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -43,7 +43,7 @@ from sfumato.cli.output import JsonOption, console, results_folder, write_json
 from sfumato.cli.progress import progress
 from sfumato.concepts.languages.coverage import Unread, unread, warn_unread
 from sfumato.embedders import load_embedder
-from sfumato.errors import InputError
+from sfumato.errors import InputError, SfumatoError
 from sfumato.evaluation.calibrate import Calibrated, calibrate, scaled
 from sfumato.inputs import count, read
 from sfumato.learned import Learned
@@ -143,15 +143,15 @@ def _run_folder(
 
 def _warn_of_languages(sources: list[str], made: Protector, *, whole: bool) -> None:
     """Say once which texts no detector reads; of a folder of Parquet files the first rows are looked at."""
-    if made.embedder is None or not made.embeds_neutral:
+    if made.embedder is None or not any(concept.languages for concept in made.concepts):
         return
     found = Unread()
     for source in sources:
-        batches = iter([first_rows(folder(source), 2000)]) if whole else read(source)
-        for batch in batches:
-            if batch.texts is None:
-                break
-            found.add(unread(batch.texts, made.concepts, first_row=batch.first_row))
+        with suppress(SfumatoError):  # the release itself says what is wrong with a file
+            for batch in [first_rows(folder(source), 2000)] if whole else read(source):
+                if batch.texts is None:
+                    break
+                found.add(unread(batch.texts, made.concepts, first_row=batch.first_row))
     warn_unread(found)
 
 
