@@ -2,7 +2,7 @@
 
 VENV ?= .venv
 PROXY_VENV ?= .venv-litellm
-TEST_EXTRAS ?= dev,docs,learn,wordllama,onnx,ner,peers,evaluate,mteb,faiss,langchain,llama-index,haystack,framework-tests,sklearn,chroma,qdrant,pgvector,lancedb,milvus,sqlite,redis,store-tests,serve-tests,otel,mcp,gpu,ray,remote
+TEST_EXTRAS ?= dev,docs,learn,wordllama,multilingual,onnx,ner,peers,evaluate,mteb,faiss,langchain,llama-index,haystack,framework-tests,sklearn,chroma,qdrant,pgvector,lancedb,milvus,sqlite,redis,store-tests,serve-tests,otel,mcp,gpu,ray,remote
 PYTEST ?= -n 2 --dist=worksteal
 # What `make check` runs of the tests: no store, no server.
 LONG := tests/test_examples.py tests/test_walkthrough.py tests/test_first_hour.py tests/test_container.py tests/test_packaging.py

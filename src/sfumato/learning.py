@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.concepts.concept import Concept
+from sfumato.concepts.languages.coverage import unread, warn_unread
 from sfumato.concepts.spans import searched_once
 from sfumato.concepts.texts.neutral import MOST_COPIES, NeutralBy, neutral_way
 from sfumato.concepts.texts.pairs import Pairs, build_pairs
@@ -110,9 +111,7 @@ def learn(
         on_total: called with how many texts will be embedded in all, as far as that is known.
     """
     chosen = settings or LearnSettings()
-    wanted = (concepts,) if isinstance(concepts, Concept) else tuple(concepts)
-    if not wanted:
-        raise InputError("There must be at least one concept to hide. Found none.")
+    wanted = _wanted(texts, concepts)
     encoder = load_embedder(embedder) if isinstance(embedder, str) else embedder
     way = _way(encoder, chosen)
     with searched_once():
@@ -214,6 +213,15 @@ def _with_sampled(figures: Mapping[str, Any], found: Sampled) -> dict[str, Any]:
         name: each | ({"learned_from": rows} if rows < each["rows"] else {})
         for (name, each), rows in zip(figures.items(), found.rows, strict=True)
     }
+
+
+def _wanted(texts: Sequence[str], concepts: Concept | Sequence[Concept]) -> tuple[Concept, ...]:
+    """The concepts, of which there must be one; texts that nothing here reads are counted in a warning."""
+    wanted = (concepts,) if isinstance(concepts, Concept) else tuple(concepts)
+    if not wanted:
+        raise InputError("There must be at least one concept to hide. Found none.")
+    warn_unread(unread(texts, wanted))
+    return wanted
 
 
 def _way(encoder: Embedder, chosen: LearnSettings) -> NeutralBy:

@@ -93,7 +93,7 @@ class Registry(Generic[Part]):
         """The table's row for `name`."""
         if isinstance(name, str) and name in self._entries:
             return self._entries[name]
-        from sfumato.suggesting import did_you_mean  # most names are right
+        from sfumato.meant import did_you_mean  # most names are right
 
         hint = did_you_mean(name, self.names(), self._others)
         known = ", ".join(self.names()) or "none"

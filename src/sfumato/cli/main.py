@@ -13,7 +13,7 @@ import typer
 
 from sfumato.cli.manners import cost, heard, is_verbose
 from sfumato.errors import ParameterError, SfumatoError, place_of
-from sfumato.suggesting import did_you_mean
+from sfumato.meant import did_you_mean
 from sfumato.version import __version__
 
 if TYPE_CHECKING:
@@ -105,10 +105,14 @@ def _register(arguments: list[str]) -> None:
     """Load the command that was named, or all of them for the list: each brings its own imports."""
     named = arguments[0] if arguments and not arguments[0].startswith("-") else None
     app.registered_commands.clear()  # of an earlier run in this process
+    app.registered_groups.clear()
     if arguments == ["--version"]:
         return
     for module in _modules(named):
-        app.command(module.NAME, epilog=module.EXAMPLE)(module.command)
+        if (group := getattr(module, "group", None)) is not None:
+            app.add_typer(group, name=module.NAME)
+        else:
+            app.command(module.NAME, epilog=module.EXAMPLE)(module.command)
 
 
 def _modules(named: str | None) -> Iterator[Any]:

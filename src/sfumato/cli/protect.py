@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -47,8 +47,9 @@ from sfumato.cli.options.shared import (
 )
 from sfumato.cli.output import JsonOption, console, results_folder, write_json
 from sfumato.cli.progress import progress
+from sfumato.concepts.languages.coverage import Unread, unread, warn_unread
 from sfumato.embedders import load_embedder
-from sfumato.errors import InputError
+from sfumato.errors import InputError, SfumatoError
 from sfumato.evaluation.calibrate import Calibrated, calibrate, scaled
 from sfumato.files import LEAST_ROOM, require_room
 from sfumato.inputs import ColumnNames, count, read
@@ -165,6 +166,20 @@ def _run_folder(
         return release_folder(source, out, alone, **places, **counted, on_rows=told, **options)
 
 
+def _warn_of_languages(sources: list[str], made: Protector, names: ColumnNames, *, whole: bool) -> None:
+    """Say once which texts no detector reads; of a folder of Parquet files the first rows are looked at."""
+    if made.embedder is None or not any(concept.languages for concept in made.concepts):
+        return
+    found = Unread()
+    for source in sources:
+        with suppress(SfumatoError):  # the release itself says what is wrong with a file
+            for batch in [first_rows(folder(source), 2000, names)] if whole else read(source, names=names):
+                if batch.texts is None:
+                    break
+                found.add(unread(batch.texts, made.concepts, first_row=batch.first_row))
+    warn_unread(found)
+
+
 def _only_for_folders(values: dict[str, object]) -> None:
     given = [option for option, value in values.items() if value is not None]
     if given:
@@ -219,6 +234,7 @@ def command(
         first, protector, mechanism, embedder, epsilon, noise_ratio, keep, allow_remote, names, bound
     )  # fmt: skip
     made = place.equip(replace(made, only_matching=only_matching or made.only_matching), create=True)
+    _warn_of_languages([first] if whole else [str(one) for one, _ in files], made, names, whole=whole)
     again: Any = {"keep_columns": keep_columns or [], "id_column": id_column, "names": names}
     again["restart"] = restart
     if whole:

@@ -43,6 +43,7 @@ DETECTORS: Registry[Detector] = Registry(
         Entry("dictionary", f"{_HOME}.dictionary:Dictionary", "listed terms as whole words"),
         Entry("names", f"{_HOME}.names:Names", "people by listed names and titles"),
         Entry("addresses", f"{_HOME}.addresses:Addresses", "people in their addresses and handles"),
+        Entry("abroad", f"{_HOME}.abroad:Abroad", "a concept of the catalog in other languages than English"),
         Entry("capitals", f"{_HOME}.capitals:Capitals", "capitalised words that are not common, of any kind"),
         Entry("labelled", f"{_HOME}.labelled:Labelled", "spans that came with the data"),
         Entry("union", f"{_HOME}.union:Union", "what any of several detectors finds"),

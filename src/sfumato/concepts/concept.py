@@ -135,6 +135,18 @@ class Concept:
         return self.source == "catalog" and lookup(self.name).names
 
     @property
+    def languages(self) -> tuple[str, ...]:
+        """The languages in which a concept of the catalog is found here; none where any will do."""
+        from sfumato.concepts.catalog import lookup
+        from sfumato.concepts.languages.profiles import LATIN
+
+        if self.source != "catalog":
+            return ()
+        found = lookup(self.name).languages()
+        # Capitalised words are found in whatever is written with Latin letters.
+        return tuple(dict.fromkeys((*found, *LATIN))) if self.wide and found else found
+
+    @property
     def blind_to(self) -> str:
         """What is not found."""
         return self.detector.blind_to if self.detector else "Whatever was not labelled."

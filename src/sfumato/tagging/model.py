@@ -34,11 +34,13 @@ LEVELS = 63
 WIDTH, HEADS, EPSILON = 384, 12, 1e-12
 LONGEST, SHARED = 128, 16
 """Wordpieces computed together, with their two marks; how many of them the stretches on both sides share."""
+LEAST = 0.001
+"""A word less likely than this of every kind is of none."""
 _CLS, _SEP = 101, 102
 
 
 class Words(NamedTuple):
-    """The words of a text as the tokenizer cuts them, and how likely each is of which kind."""
+    """The words of a text that may be of a kind, as the tokenizer cuts them, and how likely each is."""
 
     starts: NDArray[np.int64]
     """`[words]` first character."""
@@ -112,7 +114,10 @@ class TaggerModel:
         numbers = np.array(encoded.word_ids, np.int64)
         first = np.flatnonzero(np.diff(numbers, prepend=-1))
         last = np.append(first[1:], len(ids)) - 1
-        return Words(spans[first, 0], spans[last, 1], np.maximum.reduceat(pieces, first))
+        likely = np.maximum.reduceat(pieces, first)
+        # Nobody asks about the rest, and what is found in thousands of texts is kept for a while.
+        kept = likely.max(axis=1) >= LEAST
+        return Words(spans[first[kept], 0], spans[last[kept], 1], likely[kept])
 
     def _likely(self, ids: NDArray[np.int64], cases: NDArray[np.int64]) -> NDArray[np.float32]:
         """`[pieces, kinds]` for one stretch."""

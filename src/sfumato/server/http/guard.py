@@ -64,6 +64,8 @@ class Visit:
     status: int = 0
     texts: int = 0
     role: str = ""
+    unread: int = 0
+    """Texts in a language in which nothing finds what is to be hidden."""
     sent: int = 0
     finished: bool = False
     begun: float = field(default_factory=time.perf_counter)
@@ -207,6 +209,7 @@ class Guard:
             "tenant": visit.tenant,
             "texts": visit.texts,
             "role": visit.role,
+            "unread": visit.unread,
             "received": len(visit.body),
             "sent": visit.sent,
         }

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.concepts.languages.coverage import unread
 from sfumato.errors import InputError
 from sfumato.preparing import Prepared
 from sfumato.queries import prepare_clean
@@ -40,6 +41,8 @@ class Reply:
     request: EmbeddingRequest
     vectors: NDArray[np.float32]
     tokens: int
+    unread: int = 0
+    """Texts in a language in which nothing finds what is to be hidden."""
 
 
 class Engine:
@@ -107,25 +110,28 @@ def release(tenant: Tenant, body: bytes | bytearray, settings: GatewaySettings, 
             raise Problem(403, message, code="clean_queries_not_allowed", param="input_type")
         seconds = tenant.speed.require(request.texts)
     with tenant.load.taken(work, len(request.texts), seconds):
-        parts, tokens = _all_prepared(tenant, request.texts, work, clean=clean)
+        parts, tokens, foreign = _all_prepared(tenant, request.texts, work, clean=clean)
     vectors = tenant.releaser.release(request.texts, Prepared.together(parts), request.role, work)
     if request.dimensions is not None and request.dimensions < vectors.shape[1]:
         vectors = shortened(vectors, request.dimensions)
-    return Reply(request, vectors, tokens)
+    return Reply(request, vectors, tokens, foreign)
 
 
-def _all_prepared(tenant: Tenant, given: list[str], work: Work, *, clean: bool) -> tuple[list[Prepared], int]:
-    """The texts in steps, and how many tokens they have; the speed of each step is noted."""
-    parts, tokens = [], 0
+def _all_prepared(
+    tenant: Tenant, given: list[str], work: Work, *, clean: bool
+) -> tuple[list[Prepared], int, int]:
+    """The texts in steps, their tokens, and how many nothing reads; the speed of each step is noted."""
+    parts, tokens, foreign = [], 0, 0
     for first, texts in work.slices(given):
         before = work.used
         with work.trace.step("prepare", texts=len(texts)), work.step():
             parts.append(_prepared(tenant, texts, first, work, clean=clean))
         with work.step():
             tokens += _count(tenant, texts)
+            foreign += unread(texts, tenant.protector.concepts).count
         tenant.load.done(work, tenant.speed.seconds(texts))
         tenant.speed.note(texts, work.used - before)
-    return parts, tokens
+    return parts, tokens, foreign
 
 
 def _count(tenant: Tenant, texts: list[str]) -> int:

@@ -8,9 +8,9 @@ from sfumato.attacks import ATTACKS
 from sfumato.concepts.catalog import lookup
 from sfumato.embedders import EMBEDDERS
 from sfumato.errors import ParameterError
+from sfumato.meant import meant_by
 from sfumato.mechanisms import MECHANISMS
 from sfumato.stores.address import parse_address
-from sfumato.suggesting import meant_by
 from tests.cli.test_main import sfumato
 
 
