@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sfumato.errors import InputError
-from sfumato_research.papers import PAPERS, Numbered, Shown, load_paper
+from sfumato_research.papers import PAPERS, Numbered, PaperCell, load_paper
 from sfumato_research.papers.base import OUTSIDE
 from sfumato_research.papers.lines import anchor, find_cell, lies_above, paper_lines, speaks_of
 from sfumato_research.studies import STUDIES, load_study
@@ -98,8 +98,8 @@ def test_a_line_that_is_not_run_gives_its_reason():
 
 def test_a_list_that_names_nothing_is_refused():
     part = {"tables": [{"title": "one", "columns": ["release", "leakage"], "rows": [["a", {"value": 1.0}]]}]}
-    assert find_cell([part], Shown("", "o", ("a",), "leakage")) == {"value": 1.0}
-    for wrong in (Shown("", "two", ("a",), "leakage"), Shown("", "o", ("b",), "leakage")):
+    assert find_cell([part], PaperCell("", "o", ("a",), "leakage")) == {"value": 1.0}
+    for wrong in (PaperCell("", "two", ("a",), "leakage"), PaperCell("", "o", ("b",), "leakage")):
         with pytest.raises(InputError, match="Mend the list"):
             find_cell([part], wrong)
 

@@ -137,7 +137,8 @@ def _spill(
         group = groups.get(name, [])
         targets = _targets(group, clean)[: setting.pick(2, 1)]
         if not targets:
-            lines.append([name, "–", "reads none of them from clean vectors", None, None, None])
+            if _targets(group, clean, read=False):
+                lines.append([name, "–", "reads none of them from clean vectors", None, None, None])
             continue
         told = {}
         for label, attacker in (("trained on releases", on.tokens), ("unaware", naive)):
@@ -178,10 +179,10 @@ def _spill(
     return StudyTable("Table 9: leakage taken away", columns, lines, note), findings
 
 
-def _targets(group: Sequence[str], clean: Counts) -> list[str]:
-    """Words that stand in enough attacked texts and are named from clean vectors at least once."""
+def _targets(group: Sequence[str], clean: Counts, *, read: bool = True) -> list[str]:
+    """Words that stand in enough attacked texts and, if asked, are named from clean vectors at least once."""
     counted = {word: clean.get(word.lower(), (0.0, 0.0)) for word in group}
-    return [word for word, (hits, total) in counted.items() if total >= 4 and hits > 0]
+    return [word for word, (hits, total) in counted.items() if total >= 4 and (hits > 0 or not read)]
 
 
 def _change(hidden: Mapping[str, Counts], clean: Counts, group: set[str]) -> np.ndarray:

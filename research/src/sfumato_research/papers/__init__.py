@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sfumato.errors import InputError
 from sfumato_research.papers import dppn, privemb, sparse, stamp, vec2text
-from sfumato_research.papers.base import Numbered, Paper, Shown
+from sfumato_research.papers.base import Numbered, Paper, PaperCell
 
 PAPERS: tuple[Paper, ...] = (sparse.PAPER, dppn.PAPER, privemb.PAPER, vec2text.PAPER, stamp.PAPER)
 
@@ -18,4 +18,4 @@ def load_paper(name: str) -> Paper:
     raise InputError(f"The paper must be one of {known}. Found {name!r:.40}.")
 
 
-__all__ = ["PAPERS", "Numbered", "Paper", "Shown", "load_paper"]
+__all__ = ["PAPERS", "Numbered", "Paper", "PaperCell", "load_paper"]

@@ -13,7 +13,7 @@ DRAWING = "A drawing that explains; nothing in it is measured."
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class PaperCell:
     """One cell of a study's result that speaks for a table or figure."""
 
     what: str
@@ -37,7 +37,7 @@ class Numbered:
     """What it shows, in our words."""
     parts: Sequence[str] = ()
     """Parts of the paper's study that run it, or STUDY/PART of another; empty where it is not run."""
-    shown: Sequence[Shown] = ()
+    shown: Sequence[PaperCell] = ()
     """Cells of the parts; the first part that has one is taken."""
     above: str = ""
     """A claim that no finding judges: the first cell shown lies above the second."""

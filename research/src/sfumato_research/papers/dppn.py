@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from sfumato_research.papers.base import DRAWING, Numbered, Paper, Shown
+from sfumato_research.papers.base import DRAWING, Numbered, Paper, PaperCell
 
 
-def _beside(table: str, column: str, *rows: tuple[str | float, ...]) -> list[Shown]:
+def _beside(table: str, column: str, *rows: tuple[str | float, ...]) -> list[PaperCell]:
     """One column for several releases."""
-    return [Shown(f"STS12, ε 2, {row[0]}, {column}", table, row, column) for row in rows]
+    return [PaperCell(f"STS12, ε 2, {row[0]}, {column}", table, row, column) for row in rows]
 
 
 _TRADE_OFF = [
@@ -35,7 +35,9 @@ PAPER = Paper(
             "Laplace, Purkayastha and suppressing noise on all, 10 % or 20 % of the dimensions, ε 2",
             ("table2",),
             [
-                Shown(f"suppression of {share:.0%}, leakage", "Table 2", ("suppression", share), "leakage")
+                PaperCell(
+                    f"suppression of {share:.0%}, leakage", "Table 2", ("suppression", share), "leakage"
+                )
                 for share in (1.0, 0.1, 0.2)
             ],
         ),
@@ -45,7 +47,7 @@ PAPER = Paper(
             "Leakage to Vec2Text, GEIA and a word classifier (MLC) on STS12, ε 1 and 2",
             ("table3",),
             [
-                Shown(f"ε 1, {attack}, {name}", "Table 3", (attack,), f"{name}, ε 1")
+                PaperCell(f"ε 1, {attack}, {name}", "Table 3", (attack,), f"{name}, ε 1")
                 for attack in ("Vec2Text", "GEIA", "MLC")
                 for name in ("Laplace", "DPPN")
             ],
@@ -58,7 +60,7 @@ PAPER = Paper(
             "Leakage of eleven categories of words, ε 2",
             ("table4",),
             [
-                Shown(f"{kind}, {name}", "Table 4", (texts, kind), name)
+                PaperCell(f"{kind}, {name}", "Table 4", (texts, kind), name)
                 for texts, kind in (("PII", "country"), ("medical", "disease"), ("STS12", "name"))
                 for name in ("Laplace", "DPPN")
             ],
@@ -70,7 +72,7 @@ PAPER = Paper(
             "GTR-base, Sentence-T5 and SBERT on STS12, ε 2",
             ("table5",),
             [
-                Shown(f"{model}, {name}", "Table 5: encoders", (model, name), "leakage")
+                PaperCell(f"{model}, {name}", "Table 5: encoders", (model, name), "leakage")
                 for model in ("minilm", "wordllama")
                 for name in ("Laplace", "DPPN")
             ],
@@ -102,7 +104,7 @@ PAPER = Paper(
             "What hiding one word takes from the leakage of it, of words like it and of others, ε 2",
             ("words",),
             [
-                Shown(f"country, {who}", "Table 9", ("country", "China, Iraq", "unaware"), who)
+                PaperCell(f"country, {who}", "Table 9", ("country", "China, Iraq", "unaware"), who)
                 for who in ("target", "like it", "other words")
             ],
         ),
@@ -126,7 +128,7 @@ PAPER = Paper(
             "Even noise and suppression in a plane: which leaves points easier to tell apart",
             ("figure3",),
             [
-                Shown(
+                PaperCell(
                     f"STS12, {kind}, told apart",
                     "Figure 3",
                     ("STS12, MiniLM", 1.0, kind),
@@ -141,7 +143,7 @@ PAPER = Paper(
             "Dimensions found by the black box, the white box and at random, over the share suppressed",
             ("figure4",),
             [
-                Shown(f"ε 2, {name}, 20 %, leakage", "Figure 4", (2, name, 0.2), "leakage")
+                PaperCell(f"ε 2, {name}, 20 %, leakage", "Figure 4", (2, name, 0.2), "leakage")
                 for name in ("DPPN", "DPPN-Oracle", "DPPN-Rand")
             ],
         ),
@@ -151,8 +153,8 @@ PAPER = Paper(
             "Share of the top dimensions that black box and white box have in common",
             ("figure4",),
             [
-                Shown("of the top 10 %", "Figure 5", (0.1,), "black box and white box"),
-                Shown("of the top 20 %", "Figure 5", (0.2,), "black box and white box"),
+                PaperCell("of the top 10 %", "Figure 5", (0.1,), "black box and white box"),
+                PaperCell("of the top 20 %", "Figure 5", (0.2,), "black box and white box"),
             ],
         ),
         Numbered(
@@ -161,8 +163,8 @@ PAPER = Paper(
             "Masks of single words: those of one kind look alike",
             ("words",),
             [
-                Shown("weekdays, within", "Figure 6", ("weekday",), "within the group"),
-                Shown("weekdays, with others", "Figure 6", ("weekday",), "with other groups"),
+                PaperCell("weekdays, within", "Figure 6", ("weekday",), "within the group"),
+                PaperCell("weekdays, with others", "Figure 6", ("weekday",), "with other groups"),
             ],
         ),
         Numbered(

@@ -9,7 +9,7 @@ from typing import Any
 
 from sfumato.errors import InputError
 from sfumato_research.papers import load_paper
-from sfumato_research.papers.base import Numbered, Shown
+from sfumato_research.papers.base import Numbered, PaperCell
 from sfumato_research.studies.running import read_result
 
 COLUMNS = ("", "what it shows", "run here", "ours", "same direction", "what differs, or why it is not run")
@@ -80,7 +80,7 @@ def lies_above(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool | No
     return False if first["high"] < second["low"] else None
 
 
-def find_cell(parts: Sequence[Mapping[str, Any]], shown: Shown) -> Any:
+def find_cell(parts: Sequence[Mapping[str, Any]], shown: PaperCell) -> Any:
     """The cell in the tables of some parts, or a refusal that names what is not there."""
     for table in (table for part in parts for table in part["tables"]):
         if table["title"].startswith(shown.table) and shown.column in table["columns"]:

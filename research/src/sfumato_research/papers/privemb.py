@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sfumato_research.papers.base import Numbered, Paper, Shown
+from sfumato_research.papers.base import Numbered, Paper, PaperCell
 
 _OFF = {1: "Figures 1 and 5", 2: "Figures 2 and 6"}
 _VECTORS = {"GloVe": "GloVe, 100d", "trained here": "trained here, 300d"}
@@ -10,16 +10,16 @@ _SMALL = "GloVe has 100 dimensions here, not 300: the larger file cannot be had.
 _FASTTEXT = "fastText's vectors cannot be had here: vectors of 300 dimensions trained here stand for them."
 
 
-def _geometry(which: int, vectors: str) -> list[Shown]:
+def _geometry(which: int, vectors: str) -> list[PaperCell]:
     return [
-        Shown(f"{name}, ε 1", _OFF[which], (_VECTORS[vectors], 1.0), name)
+        PaperCell(f"{name}, ε 1", _OFF[which], (_VECTORS[vectors], 1.0), name)
         for name in ("M1", "M2, beta 0.5", "M2, beta 0.7")
     ]
 
 
-def _linear(vectors: str) -> list[Shown]:
+def _linear(vectors: str) -> list[PaperCell]:
     return [
-        Shown(
+        PaperCell(
             f"{name}, ε 10, accuracy",
             "Figures 3 and 7: good words from bad ones, accuracy",
             (_VECTORS[vectors], 10.0),
@@ -39,7 +39,7 @@ PAPER = Paper(
             "Accuracy on MR, CR, MPQA, SST-5 and TREC-6 from word vectors released by M1 and M2, ε 10, β 0.9",
             ("tasks",),
             [
-                Shown(
+                PaperCell(
                     f"{data}, 300d, fresh noise, {name[:2]}",
                     "Table 1",
                     (data, "trained here, 300d", "fresh noise on every word"),
@@ -80,7 +80,7 @@ PAPER = Paper(
             "Vectors trained in 50, 100 and 200 dimensions (A1) beside 300 dimensions projected (M2)",
             ("training",),
             [
-                Shown(f"100 dimensions, ε 10, {name}", "Figure 4", (100, 10.0), f"{name}: accuracy")
+                PaperCell(f"100 dimensions, ε 10, {name}", "Figure 4", (100, 10.0), f"{name}: accuracy")
                 for name in ("A1", "M2")
             ],
             missing="GloVe of 50 and 200 dimensions cannot be had here: all sizes are trained here.",

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from sfumato_research.papers.base import DRAWING, Numbered, Paper, Shown
+from sfumato_research.papers.base import DRAWING, Numbered, Paper, PaperCell
 
 
-def _beside(where: str, table: str, column: str, *rows: tuple[str | float, ...]) -> list[Shown]:
+def _beside(where: str, table: str, column: str, *rows: tuple[str | float, ...]) -> list[PaperCell]:
     """One column for several releases."""
-    return [Shown(f"{where}{row[0]}, {column}", table, row, column) for row in rows]
+    return [PaperCell(f"{where}{row[0]}, {column}", table, row, column) for row in rows]
 
 
 PAPER = Paper(
@@ -31,12 +31,14 @@ PAPER = Paper(
             "Leakage to Vec2Text, GEIA and a word classifier (MLC) on STS12, ε 5 and 10",
             ("table2",),
             [
-                Shown(
+                PaperCell(
                     "ε 10, Vec2Text, Laplace", "leakage by attack", ("Vec2Text (minilm)",), "Laplace, ε 10"
                 ),
-                Shown("ε 10, Vec2Text, SPARSE", "leakage by attack", ("Vec2Text (minilm)",), "SPARSE, ε 10"),
-                Shown("ε 10, MLC, Laplace", "leakage by attack", ("MLC (tokens)",), "Laplace, ε 10"),
-                Shown("ε 10, MLC, SPARSE", "leakage by attack", ("MLC (tokens)",), "SPARSE, ε 10"),
+                PaperCell(
+                    "ε 10, Vec2Text, SPARSE", "leakage by attack", ("Vec2Text (minilm)",), "SPARSE, ε 10"
+                ),
+                PaperCell("ε 10, MLC, Laplace", "leakage by attack", ("MLC (tokens)",), "Laplace, ε 10"),
+                PaperCell("ε 10, MLC, SPARSE", "leakage by attack", ("MLC (tokens)",), "SPARSE, ε 10"),
             ],
             missing="The published weights of Vec2Text and GEIA cannot be had here; a GEIA trained here does "
             "not read clean vectors above its floor, so that its row does not count.",
@@ -47,10 +49,10 @@ PAPER = Paper(
             "Leakage of eight categories of personal and medical words, ε 10",
             ("table3",),
             [
-                Shown("country, Laplace", "leakage by category", ("pii: country",), "Laplace"),
-                Shown("country, SPARSE", "leakage by category", ("pii: country",), "SPARSE"),
-                Shown("disease, Laplace", "leakage by category", ("medical: disease",), "Laplace"),
-                Shown("disease, SPARSE", "leakage by category", ("medical: disease",), "SPARSE"),
+                PaperCell("country, Laplace", "leakage by category", ("pii: country",), "Laplace"),
+                PaperCell("country, SPARSE", "leakage by category", ("pii: country",), "SPARSE"),
+                PaperCell("disease, Laplace", "leakage by category", ("medical: disease",), "Laplace"),
+                PaperCell("disease, SPARSE", "leakage by category", ("medical: disease",), "SPARSE"),
             ],
             missing="PII-300K and MIMIC-III cannot be had here: other public sets stand for them.",
         ),
@@ -68,7 +70,7 @@ PAPER = Paper(
             "What hiding one word takes from the leakage of it, of words like it and of others, ε 10",
             ("table5",),
             [
-                Shown(
+                PaperCell(
                     f"country, {who}",
                     "words near the target",
                     ("country (syria)",),
@@ -97,7 +99,7 @@ PAPER = Paper(
             "GTR-base, Sentence-T5 and SBERT on STS12, ε 10",
             ("table8",),
             [
-                Shown(f"{model}, {name}", "encoders, STS12", (f"{model}: {name}",), "leakage")
+                PaperCell(f"{model}, {name}", "encoders, STS12", (f"{model}: {name}",), "leakage")
                 for model in ("minilm", "wordllama")
                 for name in ("Laplace", "SPARSE")
             ],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sfumato_research.papers.base import DRAWING, Numbered, Paper, Shown
+from sfumato_research.papers.base import DRAWING, Numbered, Paper, PaperCell
 
 _FIRST = ("epsilon/pi", "{150, 50, 450, 350}")
 _COSINE = "Answer cosine at the paper's budgets"
@@ -18,9 +18,9 @@ PAPER = Paper(
             "Polar beside Laplace noise at five rows of budgets: SQuAD, Yelp and AG News",
             ("squad", "fantasy", "agnews", "yelp"),
             [
-                Shown("SQuAD, first budgets, polar", _COSINE, _FIRST, "STAMP, polar (printed)"),
-                Shown("Laplace as published", _COSINE, _FIRST, "Laplace, published code (printed)"),
-                Shown("polar less Laplace of the same metric", _COSINE, _FIRST, "polar - Laplace"),
+                PaperCell("SQuAD, first budgets, polar", _COSINE, _FIRST, "STAMP, polar (printed)"),
+                PaperCell("Laplace as published", _COSINE, _FIRST, "Laplace, published code (printed)"),
+                PaperCell("polar less Laplace of the same metric", _COSINE, _FIRST, "polar - Laplace"),
             ],
             missing="GPT-4 answers and fine-tuned transformers classify there; neither can be had here, so "
             "that a reader and classifiers of ours score.",
@@ -42,7 +42,7 @@ PAPER = Paper(
             "Cosine of a text with its private form over the threshold of importance",
             ("threshold",),
             [
-                Shown(f"threshold {value}", "Threshold of importance", (value,), "cosine, row 1")
+                PaperCell(f"threshold {value}", "Threshold of importance", (value,), "cosine, row 1")
                 for value in ("0.2", "0.5", "0.7")
             ],
         ),
@@ -52,8 +52,8 @@ PAPER = Paper(
             "STAMP beside a uniform budget, and utility as more groups are blurred",
             ("groups", "squad", "fantasy", "agnews", "yelp"),
             [
-                Shown("SQuAD, κ 60, group 2 blurred", _GROUPS, ("60",), "group 2"),
-                Shown("all blurred", _GROUPS, ("60",), "all (uniform)"),
+                PaperCell("SQuAD, κ 60, group 2 blurred", _GROUPS, ("60",), "group 2"),
+                PaperCell("all blurred", _GROUPS, ("60",), "all (uniform)"),
             ],
             missing="Printed as curves without figures.",
         ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sfumato_research.papers.base import DRAWING, Numbered, Paper, Shown
+from sfumato_research.papers.base import DRAWING, Numbered, Paper, PaperCell
 
 _SHIPPED = "Held-back sentences, all-MiniLM-L6-v2, the weights as they ship"
 _NOISE = "Gaussian noise in every coordinate"
@@ -18,11 +18,11 @@ PAPER = Paper(
             ("table-1", "reader/reader"),
             [
                 *(
-                    Shown(f"{steps}, BLEU", "Held-back sentences of", (steps,), "BLEU")
+                    PaperCell(f"{steps}, BLEU", "Held-back sentences of", (steps,), "BLEU")
                     for steps in ("0 steps", "1 step", "5 steps", "20 steps")
                 ),
                 *(
-                    Shown(f"new weights, {steps}, BLEU", _SHIPPED, (steps,), "BLEU")
+                    PaperCell(f"new weights, {steps}, BLEU", _SHIPPED, (steps,), "BLEU")
                     for steps in ("greedy", "5 steps", "beam 8 by 8, two times 12 steps and edits")
                 ),
             ],
@@ -36,8 +36,8 @@ PAPER = Paper(
             "Token F1 and cosine on 15 sets of BEIR, from short to long texts",
             ("table-2",),
             [
-                Shown("Quora, token F1", "Other sets", ("quora_pairs",), "token F1"),
-                Shown("SciFact, token F1", "Other sets", ("retrieval_scifact",), "token F1"),
+                PaperCell("Quora, token F1", "Other sets", ("quora_pairs",), "token F1"),
+                PaperCell("SciFact, token F1", "Other sets", ("retrieval_scifact",), "token F1"),
             ],
             missing="Of BEIR only Quora and SciFact are among the seven sets; texts have 32 wordpieces.",
         ),
@@ -47,10 +47,11 @@ PAPER = Paper(
             "Names and entities read from clinical notes of 32 tokens",
             ("table-3",),
             [
-                Shown(f"{kind}, 5 steps", "Names in medical notes", ("5 steps",), kind)
+                PaperCell(f"{kind}, 5 steps", "Names in medical notes", ("5 steps",), kind)
                 for kind in ("first names", "last names", "full names")
             ],
-            missing="MIMIC-III cannot be had here: made-up notes. Types of entities are not counted yet.",
+            missing="MIMIC-III cannot be had here: notes of a public set with made-up names. Types of "
+            "entities are not counted yet.",
         ),
         Numbered(
             "Table",
@@ -64,7 +65,7 @@ PAPER = Paper(
             "Twenty rounds from other first hypotheses",
             ("table-5",),
             [
-                Shown(f"{start}, token F1", "20 steps of correction", (start,), "token F1")
+                PaperCell(f"{start}, token F1", "20 steps of correction", (start,), "token F1")
                 for start in ("random wordpieces", "its own hypothesis")
             ],
         ),
@@ -73,7 +74,7 @@ PAPER = Paper(
             6,
             "nDCG@10 of GTR-base under Gaussian noise on 16 retrieval sets, 32 tokens",
             ("table-7",),
-            [Shown("λ 0.01, kept on FIQA", _NOISE, ("0.01",), "kept", printed=False)],
+            [PaperCell("λ 0.01, kept on FIQA", _NOISE, ("0.01",), "kept", printed=False)],
             missing="FIQA alone, cut down; the other sets are not run yet or cannot be had here.",
         ),
         Numbered(
@@ -82,9 +83,9 @@ PAPER = Paper(
             "nDCG@10 and BLEU under Gaussian noise, mean over the sets",
             ("table-7",),
             [
-                Shown("λ 0.01, nDCG@10", _NOISE, ("0.01",), "nDCG@10"),
-                Shown("λ 0.01, BLEU", _NOISE, ("0.01",), "BLEU, not told"),
-                Shown("λ 0.1, BLEU", _NOISE, ("0.1",), "BLEU, not told"),
+                PaperCell("λ 0.01, nDCG@10", _NOISE, ("0.01",), "nDCG@10"),
+                PaperCell("λ 0.01, BLEU", _NOISE, ("0.01",), "BLEU, not told"),
+                PaperCell("λ 0.1, BLEU", _NOISE, ("0.1",), "BLEU, not told"),
             ],
         ),
         Numbered("Figure", 1, "How hypotheses are corrected towards a target vector", missing=DRAWING),
@@ -93,7 +94,7 @@ PAPER = Paper(
             2,
             "Table 7 as curves over the noise",
             ("table-7",),
-            [Shown("λ 0.01, kept", _NOISE, ("0.01",), "kept", printed=False)],
+            [PaperCell("λ 0.01, kept", _NOISE, ("0.01",), "kept", printed=False)],
             under="Table 7",
         ),
         Numbered(
@@ -102,10 +103,10 @@ PAPER = Paper(
             "Rounds of correction with and without the vector of the last hypothesis",
             ("reader/reader",),
             [
-                Shown("5 steps, exact %", _SHIPPED, ("5 steps",), "exact %"),
-                Shown("5 steps, feedback off, exact %", _SHIPPED, ("5 steps, feedback off",), "exact %"),
-                Shown("1 step, exact %", _SHIPPED, ("1 step",), "exact %"),
-                Shown("1 step, feedback off, exact %", _SHIPPED, ("1 step, feedback off",), "exact %"),
+                PaperCell("5 steps, exact %", _SHIPPED, ("5 steps",), "exact %"),
+                PaperCell("5 steps, feedback off, exact %", _SHIPPED, ("5 steps, feedback off",), "exact %"),
+                PaperCell("1 step, exact %", _SHIPPED, ("1 step",), "exact %"),
+                PaperCell("1 step, feedback off, exact %", _SHIPPED, ("1 step, feedback off",), "exact %"),
             ],
             above="with the vector of its text the corrector reads more sentences exactly",
             missing="One corrector that is not shown the vector, not a second one trained without it; "
@@ -116,7 +117,7 @@ PAPER = Paper(
             4,
             "Cosine of the first hypothesis with its target over the training data, mean 0.924",
             ("table-1",),
-            [Shown("mean cosine", "Held-back sentences of", ("0 steps",), "cosine", printed=False)],
+            [PaperCell("mean cosine", "Held-back sentences of", ("0 steps",), "cosine", printed=False)],
             missing="The mean over held-back sentences; the distribution is not drawn yet.",
         ),
         Numbered(
@@ -132,7 +133,7 @@ PAPER = Paper(
             "Correctness on samples from arXiv",
             ("reader/reader",),
             [
-                Shown(
+                PaperCell(
                     f"{words} words, exact %",
                     "By words in the sentence",
                     (words,),
