@@ -222,3 +222,13 @@ def test_hiding_one_word_is_followed_to_the_others(setting, monkeypatch):
 def test_missing_data_is_one_clear_line(setting, tmp_path):
     with pytest.raises(InputError, match="reads .*sts12.* not found"):
         run_study(load_study("dppn"), replace(setting, data=tmp_path), tmp_path)
+
+
+def test_words_that_are_never_read_are_not_hidden_for_table_9():
+    clean = {"monday": (0.0, 8.0), "friday": (3.0, 8.0), "sunday": (2.0, 3.0)}
+    assert dppn_words._targets(["Monday", "Friday", "Sunday", "May"], clean) == ["Friday"]
+    assert dppn_words._targets(["Monday", "Sunday"], clean, read=False) == ["Monday"]
+    hidden = {"Monday": {"monday": (0.0, 8.0), "friday": (1.5, 8.0), "table": (2.0, 4.0)}}
+    change = dppn_words._change(hidden, {**clean, "table": (4.0, 4.0)}, {"monday", "friday", "sunday"})
+    assert np.isnan(change[0]) and change[1:] == pytest.approx([-0.5, -0.5])
+    assert dppn_words._listed(change) == "–, -50%, -50%"

@@ -135,8 +135,10 @@ def _spill(
     findings = []
     for name, printed in SPILL.items():
         group = groups.get(name, [])
-        targets = [word for word in group if clean.get(word.lower(), (0, 0))[1] >= 4][: setting.pick(2, 1)]
+        targets = _targets(group, clean)[: setting.pick(2, 1)]
         if not targets:
+            if _targets(group, clean, read=False):
+                lines.append([name, "–", "reads none of them from clean vectors", None, None, None])
             continue
         told = {}
         for label, attacker in (("trained on releases", on.tokens), ("unaware", naive)):
@@ -145,12 +147,16 @@ def _spill(
             hidden = {word: _by_word(on, made, attacker) for word, made in defences.items()}
             told[label] = _change(hidden, clean, {word.lower() for word in group})
             cells = [
-                Cell(float(change), form="+.0%", printed=-value / 100 if label == "unaware" else None)
+                Cell(
+                    float(change) if np.isfinite(change) else None,
+                    form="+.0%",
+                    printed=-value / 100 if label == "unaware" else None,
+                )
                 for change, value in zip(told[label], printed, strict=True)
             ]
             lines.append([name, ", ".join(targets), label, *cells])
         change = told["unaware"]
-        same = bool(change[0] < change[1] < change[2])
+        same = bool(change[0] < change[1] < change[2]) if np.isfinite(change).all() else None
         findings.append(
             Finding(
                 "Table 9",
@@ -160,7 +166,7 @@ def _spill(
                 f"{_listed(told['trained on releases'])}",
                 same,
                 ""
-                if same
+                if same is not False
                 else "the noise hits whatever is read from those dimensions, which no word has for itself",
             )
         )
@@ -173,8 +179,17 @@ def _spill(
     return StudyTable("Table 9: leakage taken away", columns, lines, note), findings
 
 
+def _targets(group: Sequence[str], clean: Counts, *, read: bool = True) -> list[str]:
+    """Words that stand in enough attacked texts and, if asked, are named from clean vectors at least once."""
+    counted = {word: clean.get(word.lower(), (0.0, 0.0)) for word in group}
+    return [word for word, (hits, total) in counted.items() if total >= 4 and (hits > 0 or not read)]
+
+
 def _change(hidden: Mapping[str, Counts], clean: Counts, group: set[str]) -> np.ndarray:
-    """Change of leakage of hidden words, of others of their group and of all others, beside clean vectors."""
+    """Change of leakage of hidden words, of others of their group and of all others, beside clean vectors.
+
+    Not a number where none of them is named from clean vectors: nothing can be taken from nothing.
+    """
     parts, before = np.zeros((3, 2)), np.zeros((3, 2))
     for target, counts in hidden.items():
         for word, hits in counts.items():
@@ -187,7 +202,7 @@ def _change(hidden: Mapping[str, Counts], clean: Counts, group: set[str]) -> np.
 
 
 def _listed(values: np.ndarray) -> str:
-    return ", ".join(f"{value:+.0%}" for value in values)
+    return ", ".join(f"{value:+.0%}" if np.isfinite(value) else "–" for value in values)
 
 
 def _others(texts: Sequence[str], known: Sequence[str], seed: int) -> list[str]:

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.errors import InputError
+from sfumato_research.papers.lines import COLUMNS, paper_lines
 from sfumato_research.studies.running import read_result
 
 _BLOCK = re.compile(
-    r"(?P<head><!-- (?P<kind>study|findings) (?P<name>[a-z0-9]+)(?P<words>(?: [a-z0-9.-]+)*) -->\n)"
+    r"(?P<head><!-- (?P<kind>study|findings|paper) (?P<name>[a-z0-9]+)(?P<words>(?: [a-z0-9.-]+)*) -->\n)"
     r".*?(?P<end><!-- end -->)",
     re.DOTALL,
 )
@@ -32,12 +33,16 @@ def fill(page: Path, folder: Path) -> str:
     """The page with results between its marks and `<!-- end -->`, from NAME.json in `folder`.
 
     `<!-- study NAME [PART]... -->` asks for everything,
-    `<!-- findings NAME [PART]... [PICTURE.svg]... -->` for what was found, in short.
+    `<!-- findings NAME [PART]... [PICTURE.svg]... -->` for what was found, in short,
+    `<!-- paper NAME -->` for a line about each numbered table and figure of the paper.
     """
     there = Path(relpath(folder, page.parent)).as_posix()
 
     def block(found: re.Match[str]) -> str:
         name, words = found["name"], found["words"].split()
+        if found["kind"] == "paper":
+            table = "\n".join(_markdown(COLUMNS, paper_lines(name, folder, there, _cell)))
+            return f"{found['head']}\n{table}\n{found['end']}"
         every = read_result(folder / f"{name}.json")["parts"]
         pictures = {figure["name"]: figure for part in every.values() for figure in part["figures"]}
         wanted = [word for word in words if not word.endswith(".svg")]

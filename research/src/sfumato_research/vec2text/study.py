@@ -1,4 +1,4 @@
-"""Vec2Text (seed 003): how much of a text its vector gives back, by the ready-made reader of MiniLM vectors.
+"""Vec2Text (Morris et al.): how much of a text its vector gives back, read by the ready-made reader.
 
 The paper's readers are T5-base for GTR and OpenAI vectors, trained for two days on four GPUs; ours is a
 decoder of 73 million weights in four bits, trained for minutes, so rows are compared in direction, not level.
@@ -113,9 +113,9 @@ def _dots(dots: Curve) -> Picture:
 STUDY = Study(
     "vec2text",
     "Text embeddings reveal (almost) as much as text",
-    "seed 003",
+    "Morris et al. 2023",
     [
-        StudyPart("table-1", "Tables 1 and Figure 5: reading held-back sentences", table_1, ("sentences",)),
+        StudyPart("table-1", "Table 1 and figure 5: reading held-back sentences", table_1, ("sentences",)),
         StudyPart(
             "table-2", "Table 2: other sets by length", other_sets, ("quora_pairs", "trec6", "ag_news")
         ),
