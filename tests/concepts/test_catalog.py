@@ -111,8 +111,8 @@ def test_the_command_says_what_is_there_and_what_is_missing(bare, tmp_path, caps
     by_name = {row["name"]: row for row in data["concepts"]}
     assert by_name["person"]["found_by"][:2] == ["name lists", "names in addresses"]
     assert by_name["person"]["languages"] == ["en", "de", "fr", "es"] and "de German" in shown
-    assert by_name["person"]["improved_by"] == ["spaCy with an English pipeline"]
-    assert by_name["drug"]["improved_by"] == ["drug-named-entity-recognition"]
+    assert by_name["person"]["improved_by"] == ["sfumato-minilm-tagger", "spaCy with an English pipeline"]
+    assert by_name["drug"]["improved_by"] == ["drug-named-entity-recognition", "sfumato-minilm-tagger"]
     assert by_name["email"]["improved_by"] == []
     assert {row["name"] for row in data["detectors"]} >= {"patterns", "spacy", "presidio", "lexicon"}
     assert all(name in shown for name in concept_names()) and "make ner" in shown

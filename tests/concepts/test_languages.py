@@ -6,7 +6,7 @@ import warnings
 
 import pytest
 
-from sfumato.concepts import CATALOG, Concept
+from sfumato.concepts import CATALOG, Concept, catalog
 from sfumato.concepts.detectors import lexicons, spacy
 from sfumato.concepts.detectors.abroad import KINDS, Abroad
 from sfumato.concepts.languages.coverage import LanguageWarning, unread, warn_unread
@@ -97,12 +97,20 @@ def test_a_guess_reads_a_bounded_part_of_a_text():
 
 
 @pytest.mark.parametrize(("name", "text", "terms"), PLANTED)
-def test_planted_terms_are_found(name, text, terms):
+def test_planted_terms_are_found(name, text, terms, monkeypatch):
+    monkeypatch.setattr(catalog, "tagger_ready", lambda: False)
     concept = Concept.named(name)
     assert sorted(term for term in concept.terms_in(text)) == sorted(each.lower() for each in terms)
     assert all(span.label == name for span in concept.find(text))
     if terms:
         assert concept.substitute(text, generator(0)) != text
+
+
+@pytest.mark.parametrize(("name", "text", "terms"), PLANTED)
+def test_the_tagger_takes_none_of_them_away(name, text, terms):
+    """It knows English, and adds what it takes for names."""
+    found = " ".join(Concept.named(name).terms_in(text))
+    assert all(term.lower() in found for term in terms)
 
 
 ENGLISH = (

@@ -235,18 +235,23 @@ def command(
     )  # fmt: skip
     made = place.equip(replace(made, only_matching=only_matching or made.only_matching), create=True)
     _warn_of_languages([first] if whole else [str(one) for one, _ in files], made, names, whole=whole)
-    again: Any = {"keep_columns": keep_columns or [], "id_column": id_column, "names": names}
-    again["restart"] = restart
+    again: Any = {
+        "keep_columns": keep_columns or [], "id_column": id_column, "names": names, "restart": restart
+    }  # fmt: skip
     if whole:
         workers_only = {"workers": workers, "engine": engine, "address": address}
         done = [_run_folder(source, out, made, place, **workers_only, **again)]
     else:
         with results_folder(Path(out)) if Path(source).is_dir() else nullcontext():
             done = [_run(one, to, made, batch, **again) for one, to in files]
-    bare = made.dim is None and made.embedder is None
-    width = _first_vectors(first, made, names).shape[1] if bare else None
-    _show(done, made, found, width, whole=whole)
+    _show(done, made, found, _width(first, made, names), whole=whole)
     write_json(json, _facts(done, made, found))
+
+
+def _width(first: str, made: Protector, names: ColumnNames) -> int | None:
+    """The dimension of vectors from elsewhere, where the protector does not know it."""
+    bare = made.dim is None and made.embedder is None
+    return _first_vectors(first, made, names).shape[1] if bare else None
 
 
 def _show(
