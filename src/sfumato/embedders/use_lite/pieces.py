@@ -71,8 +71,8 @@ class Pieces:
         """Every piece that begins at `start`: where it ends, its number and its score."""
         node, none = self._start, True
         for end in range(start, len(word)):
-            node = node.get(word[end])
-            if node is None:
+            node = node.get(word[end], {})
+            if not node:
                 break
             if _END in node:
                 none = False
