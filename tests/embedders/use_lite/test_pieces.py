@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from sfumato.embedders.use_lite.pieces import UNKNOWN, Pieces
+from sfumato.embedders.use_lite.pieces import UNKNOWN, ScoredPieces
 
 RESERVED = [(mark, 0.0) for mark in ("\ufffd", "<s>", "</s>", "e1", "e2", "e3")]
 
 
 def pieces(*found):
-    return Pieces([*RESERVED, *found])
+    return ScoredPieces([*RESERVED, *found])
 
 
 SMALL = pieces(

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from sfumato.embedders.base import OnBatch
 from sfumato.embedders.texts import checked_texts, unit_rows
 from sfumato.embedders.use_lite.files import DIGEST, model_folder, published_files
-from sfumato.embedders.use_lite.network import Network
-from sfumato.embedders.use_lite.pieces import Pieces
+from sfumato.embedders.use_lite.network import UseLiteNetwork
+from sfumato.embedders.use_lite.pieces import ScoredPieces
 from sfumato.files import PathLike
 
 _BATCH = 64
@@ -30,7 +30,7 @@ class UseLite:
     def __init__(self, folder: PathLike | None = None) -> None:
         found = published_files(model_folder(folder))
         self.name = "use-lite" if folder is None else f"use-lite:{folder}"
-        self._pieces, self._network = Pieces(found.vocabulary), Network(found.weights)
+        self._pieces, self._network = ScoredPieces(found.vocabulary), UseLiteNetwork(found.weights)
 
     def embed(self, texts: Sequence[str], *, on_batch: OnBatch | None = None) -> NDArray[np.float32]:
         """Return `(n, 512)` unit vectors in the order of the texts."""

@@ -22,7 +22,7 @@ _ENCODE, _STACK = "KonaTransformer/Encode/", "KonaTransformer/Encode/Transformer
 _WHOLE = "/ConcatPartitions/concat"
 
 
-class Network:
+class UseLiteNetwork:
     """From the numbers of a text's pieces to its vector, before it is put at unit length."""
 
     longest = 128

@@ -21,7 +21,7 @@ _SPACE, _END = "\u2581", ""
 _WORD = re.compile(f"{_SPACE}[^{_SPACE}]*")
 
 
-class Pieces:
+class ScoredPieces:
     """A vocabulary of pieces with scores.
 
     Args:
