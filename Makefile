@@ -8,7 +8,7 @@ PYTEST ?= -n 2 --dist=worksteal
 LONG := tests/test_examples.py tests/test_walkthrough.py tests/test_first_hour.py tests/test_container.py tests/test_packaging.py
 QUICK ?= $(filter-out $(LONG),$(wildcard tests/test_*.py)) tests/contracts/test_mechanism.py \
 	tests/accounting tests/concepts tests/embedders tests/evaluation tests/mechanisms tests/metrics
-DEBIAN := openssl chromium
+DEBIAN := openssl chromium npm
 
 BIN := $(VENV)/bin
 comma := ,

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.embedders import EMBEDDERS, Fake, load_embedder
+from tests.embedders import use_lite
 
 SERVED_DIM = 24
 Behaviour = Callable[["Handler", dict[str, Any]], None]
@@ -149,6 +150,8 @@ def embedder(name: str, folder: Path) -> Iterator[Any]:
             yield load_embedder(f"openai:some-model@{server.url}", workers=2, batch=5)
     elif name == "sentence-transformers":
         yield load_embedder(tiny_model(folder))
+    elif name == "use-lite":
+        yield load_embedder(f"use-lite:{use_lite.model()}")
     else:
         yield load_embedder(name)
 

@@ -11,6 +11,7 @@ EXAMPLE = "Example: sfumato embedders --json embedders.json"
 
 _WRITTEN = {
     "sentence-transformers": "a folder, OWNER/NAME or sentence-transformers:NAME",
+    "use-lite": "use-lite:FOLDER, or use-lite with SFUMATO_USE_LITE",
     "openai": "openai:MODEL or openai:MODEL@URL",
     "vectors": "a .npy or .parquet file",
     "fake": "fake or fake:DIM",

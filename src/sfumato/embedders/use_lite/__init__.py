@@ -1,0 +1,1 @@
+"""Universal Sentence Encoder Lite from its npm package, computed with numpy alone."""
