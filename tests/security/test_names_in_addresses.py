@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sfumato.concepts import Concept
+from sfumato.concepts import Concept, catalog
 from sfumato.concepts.detectors import spacy
 from sfumato.embedders import Fake
 from sfumato.mechanisms import Laplace
@@ -14,8 +14,12 @@ from sfumato.randomness import generator
 
 @pytest.fixture(params=["lists", "installed"])
 def person(request, monkeypatch):
-    if request.param == "lists":
-        monkeypatch.setattr(spacy, "best_model", lambda: None)
+    return lists_alone(monkeypatch) if request.param == "lists" else Concept.named("person")
+
+
+def lists_alone(monkeypatch):
+    monkeypatch.setattr(spacy, "best_model", lambda: None)
+    monkeypatch.setattr(catalog, "tagger_ready", lambda: False)
     return Concept.named("person")
 
 
@@ -43,17 +47,24 @@ def test_the_address_of_an_office_is_no_person(person, address):
     assert person.find(f"please forward this to {address} by noon.") == []
 
 
-def test_code_is_no_person(monkeypatch):
-    monkeypatch.setattr(spacy, "best_model", lambda: None)
-    person = Concept.named("person")
+def test_code_is_no_person(person):
     assert person.find("@app.route('/notes')\n@pytest.fixture\ndef notes():\n    @dataclass") == []
 
 
+ADDRESSED = (
+    "ask sarah first (@sarah.connor); Xanthe, xanthe.quill@corp.dk, knows. will.smith@corp.dk: I will."
+)
+
+
 def test_a_name_of_an_address_counts_wherever_it_is_written(person):
-    text = "ask sarah first (@sarah.connor); Xanthe, xanthe.quill@corp.dk, knows. will.smith@corp.dk: I will."
-    left = person.remove(text).lower()
+    left = person.remove(ADDRESSED).lower()
     assert "sarah" not in left and "xanthe" not in left and "smith" not in left
-    assert "i will" in left and "ask" in left and "knows" in left
+    assert "i will" in left and "ask" in left
+
+
+def test_lists_leave_the_words_beside_an_address(monkeypatch):
+    """The tagger takes a word behind two names for a third."""
+    assert "knows" in lists_alone(monkeypatch).remove(ADDRESSED)
 
 
 def test_a_name_found_in_the_text_counts_in_addresses(person):

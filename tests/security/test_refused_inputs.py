@@ -137,8 +137,8 @@ def test_a_resumed_run_counts_rows_and_not_batches(tmp_path, monkeypatch):
     np.save(tmp_path / "in.npy", unit(50))
     real = release.read
 
-    def uneven(source, *, batch, start):
-        yield from real(source, batch=7, start=start)
+    def uneven(source, *, batch, start, **named):
+        yield from real(source, batch=7, start=start, **named)
 
     monkeypatch.setattr(release, "read", uneven)
     seen = []

@@ -138,7 +138,7 @@ def test_learning_uses_it_only_for_want_of_text(monkeypatch):
     texts, encoder = sentences(240), Fake(dim=128)
     asked = []
     spread = Background(np.zeros(128), np.eye(128) / 128, 999, "synthetic")
-    monkeypatch.setattr("sfumato.learning.shipped_background", lambda name: asked.append(name) or spread)
+    monkeypatch.setattr("sfumato.sampled.shipped_background", lambda name: asked.append(name) or spread)
 
     def source(given=None, dim=128, rows=240):
         settings = LearnSettings(source="public", neutral=0)
@@ -152,5 +152,5 @@ def test_learning_uses_it_only_for_want_of_text(monkeypatch):
     assert source(given=encoder.embed(texts[:60])) == ("public", 60)
     assert asked == [encoder.model_id]
     # No such background: the few there are.
-    monkeypatch.setattr("sfumato.learning.shipped_background", lambda name: None)
+    monkeypatch.setattr("sfumato.sampled.shipped_background", lambda name: None)
     assert source() == ("public", 240)

@@ -17,6 +17,9 @@ from sfumato.tagging.model import TaggerModel, Words, load
 
 # What may stand between two words of one name, one date, one address.
 _BETWEEN = re.compile(r"[\s\-'’.,/&@_:+()#]{0,3}")
+# What an address or a handle says of people is the detector's of addresses: an office has one, too, and code.
+_ADDRESS = re.compile(r"\S*@\S+|\S+://\S+")
+_NAMES = frozenset({"person", "location", "organisation"})
 VOUCHED = 0.05
 """A listed word less likely than this is not of the kind: England that plays, Paris who sings."""
 _BATCH, _CHARACTERS = 64, 200_000
@@ -102,6 +105,9 @@ class Tagger:
     def _of(self, label: str, text: str, words: Words) -> Iterator[Span]:
         limit = self._model.thresholds[label] if self.threshold is None else self.threshold
         likely = words.kinds[:, self._model.kinds.index(label)] >= limit
+        if label in _NAMES and ("@" in text or "://" in text):
+            for run in _ADDRESS.finditer(text):
+                likely &= (words.ends <= run.start()) | (words.starts >= run.end())
         start = end = -1
         for place in np.flatnonzero(likely):
             low, high = int(words.starts[place]), int(words.ends[place])
