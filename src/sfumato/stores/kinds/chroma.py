@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import time
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
@@ -24,6 +25,8 @@ from sfumato.types import Vectors
 
 KEY_VARIABLE = "CHROMA_API_KEY"
 _SEARCH_WIDTH = 200
+_PAUSES = (0.05, 0.2, 0.5, 1.0)
+"""Seconds before a question that failed inside the server is asked again."""
 
 
 class Chroma(Store):
@@ -79,11 +82,21 @@ class Chroma(Store):
     def _take_over(self, metric: Metric | None) -> None:
         settings = self._collection.configuration_json
         hnsw = settings.get("hnsw") or settings.get("spann") or {}
-        first = self._collection.get(limit=1, include=["embeddings"])["embeddings"]
+        first = self._first()
         if len(first):
             self._agree(hnsw.get("space", "l2"), len(first[0]), metric)
         else:
             self.metric = hnsw.get("space", "l2")
+
+    def _first(self) -> Any:
+        """The vector of some row, if any; a server that is just writing its first ones is asked again."""
+        errors: Any = importlib.import_module("chromadb.errors")
+        for pause in _PAUSES:
+            try:
+                return self._collection.get(limit=1, include=["embeddings"])["embeddings"]
+            except errors.InternalError:  # its graph is announced before it is on disk
+                time.sleep(pause)
+        return self._collection.get(limit=1, include=["embeddings"])["embeddings"]
 
     def _made(self) -> Any:
         if self._collection is None:
