@@ -17,6 +17,7 @@ from sfumato.concepts.texts.neutral import MOST_COPIES, NeutralBy, neutral_way
 from sfumato.concepts.texts.pairs import Pairs, build_pairs
 from sfumato.embedders import load_embedder
 from sfumato.embedders.base import Embedder, takes_soft
+from sfumato.embedders.reach import within_reach
 from sfumato.embedders.remembering import RememberingEmbedder
 from sfumato.erasing import learn_eraser
 from sfumato.errors import InputError, ParameterError
@@ -113,6 +114,9 @@ def learn(
     chosen = settings or LearnSettings()
     wanted = _wanted(texts, concepts)
     encoder = load_embedder(embedder) if isinstance(embedder, str) else embedder
+    if spans is None:
+        # What an encoder does not read moves no vector, and is not searched when texts are protected.
+        texts = within_reach(encoder, texts)
     way = _way(encoder, chosen)
     with searched_once():
         pairs = [_pairs(texts, concept, spans, chosen) for concept in wanted]
