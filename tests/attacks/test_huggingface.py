@@ -15,11 +15,11 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from sfumato import artifacts
 from sfumato.attacks import ATTACKS
 from sfumato.attacks.base import held_back
-from sfumato.attacks.huggingface import models as hf_models
 from sfumato.attacks.huggingface.causal import LanguageModelDecoder, LanguageModelReader, restore
 from sfumato.attacks.huggingface.pieces import Pieces, padded
 from sfumato.attacks.huggingface.prefix import PrefixModel
 from sfumato.attacks.huggingface.training import tuned_weights
+from sfumato.embedders.huggingface import models as hf_models
 from sfumato.errors import ArtifactError, InputError, MissingPackageError, ParameterError, VectorError
 from sfumato.mechanisms import Gaussian, Projection
 from sfumato.metrics.reconstruction import exact_match, token_f1

@@ -7,9 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from sfumato.attacks.writers.minilm import ReadyMade, model_path, told_ratio
+from sfumato.attacks.writers.network import Network, Sizes
 from sfumato.attacks.writers.search import STRONG
+from sfumato.attacks.writers.textreader import TextReader
+from sfumato.attacks.writers.wordpieces import Wordpieces
 from sfumato.embedders import load_embedder
 from sfumato.errors import InputError
 from sfumato.mechanisms import Laplace
@@ -133,3 +137,23 @@ def test_the_strong_search_reads_what_one_text_does_not(reader, encoder, monkeyp
     vector = encoder.embed([text])
     assert reader.recover(vector).rows != [text]
     assert ReadyMade(strong=True).fit().recover(vector).rows == [text]
+
+
+def test_another_reader_may_take_its_place_and_read_longer_texts(tmp_path, encoder):
+    made = Sizes(
+        384, 30522, longest=48, apart=34, width=64, layers=1, heads=1, pairs=1, positions=2, word_width=64
+    )
+    torch.manual_seed(0)
+    TextReader(Network(made), Wordpieces.minilm()).save(tmp_path / "longer", packed=True)
+    attack = ReadyMade(reader=tmp_path / "longer", likeliest=2)
+    reader = attack.fit()
+    assert reader.network.sizes == made and reader.network.text_start == 3 * 2 + 34
+    long_text = " ".join(TEXTS)
+    found = reader.recover(encoder.embed([long_text, *TEXTS]))
+    # Nobody taught it to stop: it writes as much as there is room for, more than the shipped one can.
+    counts = [len(row) for row in reader.pieces.numbers([str(row) for row in found.rows])]
+    assert len(found.rows) == 13 and 32 < max(counts)
+    searching = replace(attack, steps=1, beam=2, branch=2).fit()
+    close = searching.recover(encoder.embed([long_text]))
+    again = encoder.embed([str(close.rows[0])]) @ encoder.embed([long_text])[0]
+    assert close.details["cosine"][0] == pytest.approx(float(again[0]), abs=1e-4)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -12,6 +14,7 @@ from sfumato.attacks.writers.layers import rounded, set_rounding
 from sfumato.attacks.writers.network import Network, Sizes
 from sfumato.attacks.writers.quantise import pack, unpack
 from sfumato.attacks.writers.search import Search, Searcher
+from sfumato.attacks.writers.textreader import rows_at_once
 from sfumato.attacks.writers.wordpieces import Wordpieces, tidy
 
 SPECIALS = Specials(pad=0, begin=2, end=3)
@@ -134,6 +137,69 @@ def test_a_longer_search_never_comes_less_close(network, settings):
     assert torch.all(found.cosines[:, 0] >= start.cosines[:, 0] - 1e-6)
     true = torch.einsum("nd,nd->n", encode(found.tokens[:, 0]), targets)
     assert torch.allclose(found.cosines[:, 0], true, atol=1e-5)
+
+
+def longer(network: Network, longest: int) -> Network:
+    """The same weights with room for more wordpieces."""
+    made = Network(replace(network.sizes, longest=longest, apart=network.apart)).eval()
+    made.load_state_dict(network.state_dict())
+    return made
+
+
+def test_a_network_with_more_room_begins_as_it_was(network):
+    wide, given, guess = longer(network, 20), vectors(6), vectors(6, 1)
+    text, tokens = torch.randint(4, 60, (6, 7)), torch.randint(4, 60, (6, 8))
+    with torch.no_grad():
+        for more in ((), (guess, tokens)):
+            one, other = (each(given, text, torch.zeros(6), *more) for each in (network, wide))
+            assert torch.equal(one, other)
+        moved = Network(replace(wide.sizes, apart=0)).eval()
+        moved.load_state_dict(network.state_dict())
+        assert not torch.equal(moved(given, text, torch.zeros(6), guess, tokens), other)
+    assert write(wide, SPECIALS, given).tokens.shape == (6, 22)
+
+
+@pytest.mark.parametrize("settings", [Search(steps=2, beam=2, branch=2, first=4, polish=2, wide=2, moves=4),
+                                      Search(steps=2, beam=1)])  # fmt: skip
+def test_longer_texts_are_searched_as_far_as_there_is_room(network, settings, monkeypatch):
+    wide = longer(network, 20)
+    book = torch.nn.functional.normalize(
+        torch.randn(60, 16, generator=torch.Generator().manual_seed(3)), dim=1
+    )
+
+    def encode(tokens: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.normalize((book[tokens] * (tokens > 3)[..., None]).sum(1) + 1e-6, dim=1)
+
+    def found() -> Beam:
+        return Searcher(wide, SPECIALS, encode, 0).run(vectors(5, 5), torch.zeros(5), settings)
+
+    at_once = found()
+    lengths = (at_once.tokens[:, 0] != SPECIALS.pad).sum(1)
+    assert int(lengths.max()) > network.sizes.longest + 2
+    assert torch.allclose(
+        encode(at_once.tokens[:, 0]).mul(vectors(5, 5)).sum(1), at_once.cosines[:, 0], atol=1e-5
+    )
+    # One vector at a time: the draws of runs that move are others, all else is the same.
+    monkeypatch.setattr("sfumato.attacks.writers.search._MOST_EDITED", 1)
+    part = replace(settings, moves=0)
+    whole = Searcher(wide, SPECIALS, encode, 0).run(vectors(5, 5), torch.zeros(5), part)
+    monkeypatch.undo()
+    again = Searcher(wide, SPECIALS, encode, 0).run(vectors(5, 5), torch.zeros(5), part)
+    assert torch.equal(whole.tokens, again.tokens)
+
+
+def test_what_no_hypothesis_fills_is_not_shown(network):
+    searcher = Searcher(longer(network, 20), SPECIALS, lambda tokens: tokens, 0)
+    tokens = torch.zeros(2, 22, dtype=torch.long)
+    tokens[:, :5] = 7
+    assert searcher._shown(tokens).shape == (2, network.sizes.longest + 2), "as much as it began with"
+    tokens[1, :15] = 7
+    assert searcher._shown(tokens).shape == (2, 15)
+    assert Searcher(network, SPECIALS, lambda tokens: tokens, 0)._shown(tokens[:, :8]).shape == (2, 8)
+
+
+def test_fewer_vectors_are_read_at_once_where_texts_are_longer():
+    assert [rows_at_once(longest) for longest in (6, 32, 64, 128, 100_000)] == [64, 64, 32, 16, 1]
 
 
 def test_candidates_are_counted():

@@ -13,6 +13,7 @@ from sfumato.attacks.known_texts.averaging import AveragedRelease, mean_release
 from sfumato.attacks.known_texts.groups import find_groups, reach_of
 from sfumato.attacks.known_texts.linkage import Linkage
 from sfumato.attacks.known_texts.pooling import Pooling, PoolingReader
+from sfumato.attacks.terms.attributes import Attributes
 from sfumato.attacks.terms.classifier import TokenClassifier
 from sfumato.errors import ArtifactError, InputError, ParameterError
 from sfumato.mechanisms import Gaussian, Laplace
@@ -86,6 +87,30 @@ def test_documents_of_one_person_are_read_as_well_as_bayes_rule_allows():
     )
 
 
+def test_chunks_of_one_document_tell_its_label_as_well_as_bayes_rule_allows(tmp_path):
+    """Three labels, of which a document has one: the best is the label of the likeliest of all its chunks."""
+    size, count, middles = 4, 600, 0.8 * np.eye(3, DIM)
+    rng = generator(11)
+    kinds = rng.integers(3, size=3000)
+    rows = (0.1 * (middles[kinds] + rng.standard_normal((3000, DIM)))).astype(np.float32)
+    texts = [f"chunk {row}" for row in range(3000)]
+    labels = {text: "abc"[kind] for text, kind in zip(texts, kinds, strict=True)}
+    truth = rng.integers(3, size=count)
+    chunks = middles[np.repeat(truth, size)] + rng.standard_normal((count * size, DIM))
+    best = ((chunks @ middles.T).reshape(count, size, 3).sum(axis=1).argmax(axis=1) == truth).mean()
+    documents = np.repeat(np.arange(count), size).tolist()
+    reader = Attributes(labels=labels, hidden=(16,), epochs=12)
+    made = Pooling(reader=reader, shares="person", groups=documents).fit(texts, rows)
+    stolen = (0.1 * chunks).astype(np.float32)
+    found = made.recover(stolen)
+    hits = sum(row[0] == "abc"[kind] for row, kind in zip(found.rows[::size], truth, strict=True))
+    assert within(share("right", hits, count), best) and best > 0.75
+    sure = found.details["probabilities"][::size]
+    assert np.allclose(sure.sum(axis=1), 1) and abs(sure.max(axis=1).mean() - hits / count) < 0.06
+    made.save(tmp_path / "kept")
+    assert PoolingReader.load(tmp_path / "kept").recover(stolen).rows == found.rows
+
+
 def test_near_duplicates_are_found_by_their_distance():
     rng = generator(2)
     rows = unit_rows(rng.standard_normal((300, 64))).astype(np.float32)
@@ -149,5 +174,5 @@ def test_what_does_not_belong_together_is_refused():
     for wrong in ({"shares": "house"}, {"sizes": (2, 4)}, {"sizes": (1, 1)}, {"seed": -1}):
         with pytest.raises(ParameterError):
             Pooling(**wrong)
-    with pytest.raises(ParameterError, match="must name terms"):
+    with pytest.raises(ParameterError, match="must name terms or labels"):
         Pooling(reader=Linkage()).fit(texts, rows)

@@ -148,7 +148,7 @@ def test_noise_is_drawn_where_the_network_is(drawn, attack):
 def test_neutral_texts_are_practised_through_the_entrance(attack, beginner):
     """The place is gone from the vector, so the optimum is every word but the place, and a guess at that."""
     places = Concept.from_terms("place", SLOTS[2])
-    protector = Protector(Identity(), embedder=ENCODER, concepts=(places,), neutral=4)
+    protector = Protector(turned(), embedder=ENCODER, concepts=(places,), neutral=4)
     entering = protector.prepare(OWN).vectors
     released = protector.embed(UNSEEN)
     practised = attack.fit(OWN, entering, protector)
@@ -162,8 +162,8 @@ def test_neutral_texts_are_practised_through_the_entrance(attack, beginner):
     )
     named = mean("place", [float(text.split()[2] in row) for text, row in zip(UNSEEN, rows, strict=True)])
     assert others > 0.9
-    assert named.low < 2 / len(SLOTS[2])
-    assert f1(practised, released).value > f1(beginner, released).value
+    assert named.high < 2 / len(SLOTS[2])  # a guess names one of so many
+    assert f1(practised, released).low > f1(beginner, released).high + 0.2  # a turn is all he cannot read
 
 
 def test_vectors_that_the_encoder_does_not_give_are_learned_from_alone(attack, beginner):
@@ -174,6 +174,11 @@ def test_vectors_that_the_encoder_does_not_give_are_learned_from_alone(attack, b
     assert practised.practice["made"] == 0.0
     assert f1(practised, secret.privatize(TARGETS)).high >= f1(beginner, TARGETS).low
     assert f1(attack.fit(OWN, CLEAN), secret.privatize(TARGETS)).value < 0.5  # and without a pair, nothing
+    longer = attack.fit(OWN, 7 * leaked)  # a store's own scale says nothing
+    assert (
+        longer.recover(7 * secret.privatize(TARGETS)).rows
+        == practised.recover(secret.privatize(TARGETS)).rows
+    )
 
 
 @pytest.mark.parametrize("leaks", [False, True])

@@ -12,11 +12,11 @@ import transformers
 from sfumato import artifacts
 from sfumato.attacks import ATTACKS
 from sfumato.attacks.base import fresh_releases, held_back
-from sfumato.attacks.huggingface import models as hf_models
 from sfumato.attacks.huggingface.correct import Corrections, Guess, closest
 from sfumato.attacks.huggingface.pieces import padded
 from sfumato.attacks.huggingface.reader import T5Reader
 from sfumato.attacks.huggingface.vec2text import T5Corrector
+from sfumato.embedders.huggingface import models as hf_models
 from sfumato.errors import ArtifactError, InputError, ParameterError, VectorError
 from sfumato.mechanisms import Gaussian, Projection
 from sfumato.metrics.reconstruction import exact_match

@@ -15,9 +15,9 @@ from sfumato.attacks import ATTACKS
 from sfumato.attacks.base import fresh_releases
 from sfumato.attacks.huggingface.asking import NATS, Asked, Gains, explained_by
 from sfumato.attacks.huggingface.guessing import exchanged, swapped, without
-from sfumato.attacks.huggingface.models import quiet
 from sfumato.attacks.huggingface.zeroshot import ZeroShot, ZeroShotReader
 from sfumato.concepts.concept import Concept
+from sfumato.embedders.huggingface.models import quiet
 from sfumato.errors import ArtifactError, InputError, ParameterError
 from sfumato.mechanisms import Laplace, Purkayastha, Suppression
 from sfumato.metrics.similarity import unit_rows

@@ -184,6 +184,28 @@ def test_repair_sends_the_private_text_only(place, sfumato, monkeypatch):
     assert "1 repairs broke a rule" in done.stdout
 
 
+def test_a_file_of_terms_says_which_group_words_are_in(place, sfumato):
+    (place / "groups.tsv").write_text("# ours\noil price\t2\nfever\t3\n")
+    done = sfumato("in.txt", *EXACT, "--groups", "groups.tsv", "-o", "out.txt", "--json", "out.json")
+    assert done.returncode == 0, done.stderr
+    first = (place / "out.txt").read_text().splitlines()[0]
+    assert first == "[hidden] [hidden] rose; [hidden] told the doctor."
+    kept = json.loads((place / "out.json").read_text())
+    assert kept["groups"]["2"] == 3 and kept["groups"]["3"] == 1
+    assert kept["settings"]["groups"] == "terms of groups.tsv"
+    assert "a map of the caller's" in " ".join(done.stdout.split()) and "oil" not in done.stdout
+
+
+@pytest.mark.parametrize("spec", ["lm", "lm:", "lm:none.gguf", "lm:in.txt", "lm:.", "lm:small.gguf"])
+def test_language_models_that_are_none_are_one_line_and_exit_2(place, monkeypatch, capsys, spec):
+    monkeypatch.chdir(place)
+    (place / "small.gguf").write_bytes(b"GGUF but not really")
+    with pytest.raises(SystemExit) as stopped:
+        main.run(["rewrite", "in.txt", "--epsilon", "5", "--vocabulary", spec])
+    lines = capsys.readouterr().err.strip().splitlines()
+    assert stopped.value.code == 2 and len(lines) == 1 and lines[0].startswith("sfumato: ")
+
+
 def test_a_seed_is_loud_and_repeats(place, sfumato):
     for name in ("first.txt", "second.txt"):
         with pytest.warns(InsecureSeedWarning, match="protects nobody"):
@@ -207,6 +229,9 @@ def test_a_seed_is_loud_and_repeats(place, sfumato):
         (("in.txt", "--epsilon", "5", "--threshold", "7"), "`threshold` must be in"),
         (("-", "--epsilon", "5", "--task-column", "asked"), "has no columns"),
         (("in.txt", "--epsilon", "5", "--spans", "X"), "spans from the data"),
+        (("in.txt", "--epsilon", "5", "--groups", "none.tsv"), "There is no such file"),
+        (("in.txt", "--epsilon", "5", "--groups", "names.txt"), "Line 1 of `names.txt`"),
+        (("in.txt", "--epsilon", "5", "--groups", "."), "has to be a file of terms"),
     ],
 )
 def test_bad_requests_are_one_line_and_exit_2(sfumato, arguments, said):

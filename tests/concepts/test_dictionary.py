@@ -11,7 +11,7 @@ from tests.security.growth import least
 
 from sfumato.concepts import Dictionary, Labelled, Span, Union
 from sfumato.concepts.detectors.dictionary import folded, listed
-from sfumato.concepts.spans import merge, read_spans
+from sfumato.concepts.spans import find_all, merge, read_spans
 from sfumato.errors import InputError, ParameterError
 
 
@@ -130,6 +130,24 @@ def test_labelled_spans_are_kept_without_the_text():
     assert labelled.find("Ann in Rome") == [Span(7, 11, "LOC")]
     assert labelled.find("Oslo") == [Span(0, 4, "term")]
     assert "Rome" not in str(vars(labelled))
+
+
+def test_texts_that_came_without_spans_are_looked_at_together():
+    asked = []
+
+    class Together(Dictionary):
+        def find_many(self, texts, check=None):
+            asked.append(list(texts))
+            return (self.find(text) for text in asked[-1])
+
+    labelled = Labelled([("Ann in Rome", [(7, 11, "LOC")])], otherwise=Together(["Oslo", "Rome"]))
+    texts = ["to Oslo", "Ann in Rome", "Rome again", "", "Ann in Rome"]
+    assert list(find_all(labelled, texts)) == [labelled.find(text) for text in texts]
+    assert asked == [["to Oslo", "Rome again", ""]], "what came with the data is not looked at again"
+    alone = Labelled([("Ann in Rome", [(7, 11, "LOC")])])
+    assert list(alone.find_many(texts)) == [[], [Span(7, 11, "LOC")], [], [], [Span(7, 11, "LOC")]]
+    calls = []
+    assert len(list(find_all(labelled, texts * 200, lambda: calls.append(1)))) == 1000 <= len(calls)
 
 
 def test_a_union_needs_parts_and_names_them():

@@ -65,7 +65,38 @@ def test_it_is_whole_and_small(ours):
     assert values[0] > 1e-6
     # Unit vectors: what they spread and the length of their mean make one.
     assert np.trace(ours.covariance) + ours.mean @ ours.mean == pytest.approx(1.0, abs=1e-3)
-    assert sum(path.stat().st_size for path in shipped.FOLDER.rglob("*")) < 1 << 20
+
+
+@pytest.mark.parametrize("folder", sorted(shipped.FOLDER.iterdir()), ids=lambda folder: folder.name)
+def test_each_one_is_of_unit_vectors_of_its_encoder(folder):
+    model_id = artifacts.load(folder, shipped.KIND).config["model_id"]
+    found = shipped_background(model_id)
+    assert found is not None and found.rows >= 20_000 and np.linalg.eigvalsh(found.covariance)[0] > 0
+    assert np.trace(found.covariance) + found.mean @ found.mean == pytest.approx(1.0, abs=2e-3)
+    assert sum(path.stat().st_size for path in folder.iterdir()) < 700_000
+    if folder.name != "use-lite" and EMBEDDERS.installed(folder.name):
+        encoder = EMBEDDERS.get(folder.name)
+        assert (encoder.model_id, encoder.dim) == (model_id, found.dim)
+
+
+def test_one_of_a_users_own_is_read_back_for_its_encoder_alone(tmp_path):
+    vectors = generator(3).standard_normal((200, 6))
+    made = Background.fit(vectors, source="synthetic")
+    shipped.save_background(tmp_path / "own", made, "a model", {"seed": 3})
+    found = shipped.read_background(tmp_path / "own", "a model")
+    assert np.array_equal(found.covariance, found.covariance.T) and found.rows == 200
+    np.testing.assert_allclose(found.covariance, made.covariance, atol=1e-6)
+    np.testing.assert_allclose(found.mean, made.mean, atol=1e-6)
+    with pytest.raises(ParameterError, match="of the encoder in use"):
+        shipped.read_background(tmp_path / "own", "another model")
+
+
+def test_half_a_covariance_of_another_length_is_refused(tmp_path):
+    config = {"model_id": "m", "rows": 100, "source": "synthetic"}
+    tensors = {"mean": np.zeros(4, np.float32), "triangle": np.ones(9, np.float32)}
+    artifacts.save(tmp_path / "m", shipped.KIND, config, tensors)
+    with pytest.raises(ArtifactError, match="Half a covariance of 4 dimensions"):
+        shipped.read_background(tmp_path / "m", "m")
 
 
 def test_it_is_for_minilm_and_for_nothing_else():
@@ -150,6 +181,7 @@ def test_learning_uses_it_only_for_want_of_text(monkeypatch):
     assert source(dim=32) == ("public", 240)
     assert source(given=texts[::2]) == ("public", 120)
     assert source(given=encoder.embed(texts[:60])) == ("public", 60)
+    assert source(given=spread) == ("synthetic", 999)
     assert asked == [encoder.model_id]
     # No such background: the few there are.
     monkeypatch.setattr("sfumato.sampled.shipped_background", lambda name: None)

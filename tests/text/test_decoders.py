@@ -78,6 +78,24 @@ def test_rows_of_zeros_and_no_rows_are_taken():
     assert Exact(words).nearest(words * np.float32(1e-6)).tolist() == list(range(40))
 
 
+def test_a_device_finds_what_brute_force_finds(monkeypatch):
+    from sfumato.text import on_device
+
+    monkeypatch.setattr(on_device, "_NUMBERS", 3000 * 40)  # blocks of 40 rows
+    words = unit(3000, 32)
+    released = Polar(epsilon=8.0).privatize(words[:300])
+    decoder = on_device.OnDevice(words, "cpu")
+    assert np.array_equal(decoder.nearest(released, threads=2, hints=np.arange(300)), brute(released, words))
+    doubled = on_device.OnDevice(np.concatenate([words, words]), "cpu")
+    assert np.array_equal(doubled.nearest(words[:50]), np.arange(50)), "the first of equal ones"
+    near = np.repeat(unit(1, 300), 2, axis=0)
+    near[1, 0] = np.nextafter(near[1, 0], np.float32(2))
+    rows = unit(1000, 300, seed=5)
+    assert np.array_equal(on_device.OnDevice(near, "cpu").nearest(rows), brute(rows, near))
+    assert decoder.nearest(np.zeros((0, 32), np.float32)).shape == (0,)
+    assert Channel(vocabulary(), decoder="torch").sample([0, 1], 1000.0).tolist() == [0, 1]
+
+
 @pytest.mark.skipif(not DECODERS.installed("hnsw"), reason=DECODERS.install_line("hnsw"))
 def test_the_graph_mostly_agrees_and_less_where_noise_is_strong():
     from sfumato.text.hnsw import Hnsw

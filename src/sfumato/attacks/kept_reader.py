@@ -24,6 +24,7 @@ READERS = {
     "NeighbourReader": "sfumato.attacks.known_texts.neighbours",
     "BitReader": "sfumato.attacks.known_texts.bits",
     "TokenReader": "sfumato.attacks.terms.reader",
+    "AttributeReader": "sfumato.attacks.terms.attributes",
     "InformedReader": "sfumato.attacks.terms.informed",
     "TextReader": "sfumato.attacks.writers.textreader",
 }

@@ -52,6 +52,8 @@ from sfumato.learning import LearnSettings, learn
 from sfumato.protector import NEUTRAL_COPIES, Protector
 from sfumato.queries import WHAT_IS_LOST
 from sfumato.saving import save_protector
+from sfumato.sensitivity.background import Background
+from sfumato.sensitivity.shipped import read_background
 
 NAME = "learn"
 EXAMPLE = (
@@ -161,6 +163,15 @@ def _show(protector: Protector, out: Path) -> None:
     screen.print(f"\nProtector: {out}", highlight=False)
 
 
+def _ordinary(given: Path | None, names: ColumnNames, encoder: Embedder) -> list[str] | Background | None:
+    """Ordinary texts from a file, or how they spread from a folder that was made for this encoder."""
+    if given is None:
+        return None
+    if given.is_dir():
+        return read_background(given, encoder.model_id)
+    return read_texts(given, names)
+
+
 def command(
     source: InputFile,
     out: OutOption,
@@ -204,10 +215,11 @@ def command(
         named_concepts(concept, terms, spans, wide=wide), recall, sample, truth_spans, names
     )
     texts, labelled = _read_all(source, max(50_000, 10 * limit), names)
-    ordinary = read_texts(background, names) if background is not None else None
+    encoder = load_embedder(embedder)
+    ordinary = _ordinary(background, names, encoder)
     place = CacheFolder(out.with_name(f".{out.name}.learning") if cache is None else cache)
     given: Any = {"spans": labelled, "background": ordinary, "settings": settings}
-    made = _learned(texts, wanted, load_embedder(embedder), place, keep=cache is not None, **given)
+    made = _learned(texts, wanted, encoder, place, keep=cache is not None, **given)
     require_free(out, replace=force)  # another run may have been there meanwhile
     with kept_elsewhere(out, lambda other: save_protector(made, other)):
         digest = save_protector(made, out)

@@ -17,6 +17,7 @@ from sfumato.cli.options.rewrite import (
     DecoderOption,
     EpsilonOption,
     ExplanationOption,
+    GroupsOption,
     IdColumnOption,
     KeepCaseOption,
     LabelsOption,
@@ -55,7 +56,7 @@ from sfumato.errors import InputError
 from sfumato.files import atomic_file, write_atomic
 from sfumato.inputs import ColumnNames, count, read
 from sfumato.inputs.base import RowBatch
-from sfumato.text import VOCABULARIES, Budgets, Rewriter, load_vocabulary
+from sfumato.text import VOCABULARIES, Budgets, Rewriter, TermGroups, load_vocabulary
 from sfumato.text.chat import Chat
 from sfumato.text.explain import as_page, as_table, as_text, explain
 from sfumato.text.repair import Repair
@@ -179,6 +180,7 @@ def command(
     words: WordsOption = None,
     pieces: PiecesOption = False,
     threshold: ThresholdOption = 0.5,
+    groups: GroupsOption = None,
     mechanism: MechanismOption = "polar",
     decoder: DecoderOption = "exact",
     unknown: UnknownOption = "blur",
@@ -202,6 +204,7 @@ def command(
         unknown=cast("Any", unknown),
         placeholder=placeholder,
         keep_case=keep_case,
+        grouping=None if groups is None else TermGroups.from_file(groups),
     )
     mender = None if repair is None else Repair(Chat.parse(repair), placeholder=placeholder)
     totals = Totals([] if json is not None else None)

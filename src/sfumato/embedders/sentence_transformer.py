@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from sfumato.embedders.base import OnBatch
 from sfumato.embedders.batches import SteadyModel
 from sfumato.embedders.digests import folder_digest
-from sfumato.embedders.texts import checked_texts, unit_rows, unit_tensor
+from sfumato.embedders.steady import SteadyEncoder
 from sfumato.errors import ArtifactError, InputError
 from sfumato.files import PathLike
 
 _PATTERNS = ["*.safetensors", "*.json", "*.txt", "*.model", "*.jinja"]
 
 
-class SentenceTransformerModel:
+class SentenceTransformerModel(SteadyEncoder):
     """Embeds with a sentence-transformers model, at unit length and in float32.
 
     Args:
@@ -54,18 +50,6 @@ class SentenceTransformerModel:
         self.model_id = f"sentence-transformers@sha256:{folder_digest(folder)}"
         if prompt:
             self.model_id += f";prompt={prompt}"
-
-    def embed(self, texts: Sequence[str], *, on_batch: OnBatch | None = None) -> NDArray[np.float32]:
-        """Return `(n, dim)` unit vectors in the order of the texts."""
-        return unit_rows(self._model.vectors(checked_texts(texts), on_batch))
-
-    def seen(self, texts: Sequence[str]) -> list[bytes]:
-        """Return the tokens it computes a vector from, for each text."""
-        return self._model.seen(checked_texts(texts))
-
-    def embed_tensor(self, texts: Sequence[str], *, on_batch: OnBatch | None = None) -> Any:
-        """Return the vectors of `embed`, bit for bit, as a torch tensor on the encoder's device."""
-        return unit_tensor(self._model.tensor(checked_texts(texts), on_batch))
 
 
 def load_model(folder: Path, device: str | None) -> Any:

@@ -90,7 +90,7 @@ class PartPieces:
             first += len(piece[0])
             self._told(len(piece[0]))
         if first > len(batch):
-            raise ArtifactError(f"PartPieces below {self._folder} are not of this run. Use --restart.")
+            raise ArtifactError(f"Parts below {self._folder} are not of this run. Use --restart.")
         while first < len(batch):
             last = self._pace.fits(batch.texts, first)
             begun = time.monotonic()

@@ -3,6 +3,7 @@
 from sfumato.text.budgets import Budgets, Group
 from sfumato.text.channel import Channel
 from sfumato.text.decoders import DECODERS, Exact, WordDecoder
+from sfumato.text.grouping import GroupFunction, TermGroups, WordPlace
 from sfumato.text.groups import GroupMap
 from sfumato.text.importance import EncoderImportance, Importance, WordImportance
 from sfumato.text.promise import Promise
@@ -17,14 +18,17 @@ __all__ = [
     "EncoderImportance",
     "Exact",
     "Group",
+    "GroupFunction",
     "GroupMap",
     "Importance",
     "Position",
     "Promise",
     "Rewriter",
     "Rewritten",
+    "TermGroups",
     "WordDecoder",
     "WordImportance",
+    "WordPlace",
     "WordVectors",
     "load_vocabulary",
 ]

@@ -56,8 +56,8 @@ class Chat:
         model, at, address = text.rpartition("@")
         return cls(model, base_url=address, **options) if at else cls(text, **options)
 
-    def ask(self, system: str, user: str, *, row: int = 0, most_tokens: int | None = None) -> str:
-        """Return the answer to `user` under the instructions `system`; `row` names the request in errors."""
+    def request(self, system: str, user: str, *, most_tokens: int | None = None) -> dict[str, Any]:
+        """What is sent for a question, as the protocol has it."""
         body: dict[str, Any] = {
             "model": self._model,
             "temperature": self._temperature,
@@ -65,6 +65,11 @@ class Chat:
         }
         if most_tokens is not None:
             body["max_tokens"] = most_tokens
+        return body
+
+    def ask(self, system: str, user: str, *, row: int = 0, most_tokens: int | None = None) -> str:
+        """Return the answer to `user` under the instructions `system`; `row` names the request in errors."""
+        body = self.request(system, user, most_tokens=most_tokens)
         answer = self._poster.post(json.dumps(body).encode(), f"for row {row}", Event())
         content: Any = None
         # A decode error carries the answer, which may repeat the text: it ends here.

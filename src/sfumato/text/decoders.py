@@ -146,5 +146,12 @@ DECODERS: Registry[WordDecoder] = Registry(
     [
         Entry("exact", "sfumato.text.decoders:Exact", "the true nearest word, by a blocked matrix product"),
         Entry("hnsw", "sfumato.text.hnsw:Hnsw", "a near word, by a FAISS graph", ("faiss",), "faiss"),
+        Entry(
+            "torch",
+            "sfumato.text.on_device:OnDevice",
+            "the true nearest word, on a GPU where there is one",
+            ("torch",),
+            "learn",
+        ),
     ],
 )

@@ -1,4 +1,4 @@
-"""Which group each word of a text is in (STAMP, section 3.1): spans as one, importance by cosine."""
+"""Which group each word is in (STAMP, section 3.1): spans as one, importance by cosine or by a function."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from sfumato.concepts.spans import SpanLike, find_all, merge, read_spans
 from sfumato.errors import ParameterError
 from sfumato.numbers import finite_number
 from sfumato.text.budgets import Budgets, Group
+from sfumato.text.grouping import GroupFunction, WordPlace, ask
 from sfumato.text.importance import THRESHOLD, Importance
 from sfumato.text.words import TextLayout, lay_out
 from sfumato.types import Floats
@@ -37,11 +38,13 @@ class GroupMap:
         sensitive: concepts or detectors; what any of them finds is sensitive.
         importance: scores words against the task; without it nothing matters more than the rest.
         threshold: words at least so close to the task are important.
+        function: a map of one's own, which is told of these groups and may give others.
     """
 
     sensitive: Sequence[Concept | Detector] = ()
     importance: Importance | None = None
     threshold: float = THRESHOLD
+    function: GroupFunction | None = None
 
     def __post_init__(self) -> None:
         """Check the threshold."""
@@ -75,19 +78,46 @@ class GroupMap:
         """Group the words of every text, given its task."""
         if len(tasks) != len(texts):
             raise ParameterError(f"Every text must have its task. Found {len(tasks)} for {len(texts)} texts.")
-        for text, task, found in zip(texts, tasks, self.find(texts, spans), strict=True):
+        for row, (text, task, found) in enumerate(zip(texts, tasks, self.find(texts, spans), strict=True)):
             layout = lay_out(text, found)
             scores = self._scores(layout, task)
-            groups = tuple(
+            groups = [
                 _group(piece.span >= 0, bool(score >= self.threshold))
                 for piece, score in zip(layout.pieces, scores, strict=True)
-            )
-            yield Grouped(layout, groups, tuple(scores.tolist()))
+            ]
+            if self.function is not None:
+                layout, groups = self._asked(self.function, layout, task, scores, groups, row)
+            yield Grouped(layout, tuple(groups), tuple(scores.tolist()))
+
+    def _asked(
+        self,
+        function: GroupFunction,
+        layout: TextLayout,
+        task: str,
+        scores: Floats,
+        groups: Sequence[Group],
+        row: int,
+    ) -> tuple[TextLayout, list[Group]]:
+        """The groups of a function; what it calls sensitive becomes spans, to be treated alike."""
+        columns = zip(layout.pieces, scores.tolist(), groups, strict=True)
+        words = [
+            WordPlace(piece.start, piece.end, piece.span, score, group) for piece, score, group in columns
+        ]
+        given = ask(function, layout.text, task, words, row)
+        added = [
+            Span(word.start, word.end, "group map")
+            for word, group in zip(words, given, strict=True)
+            if group.sensitive and not word.sensitive
+        ]
+        # Every added span is one whole word: positions stay as they are, one for one.
+        return lay_out(layout.text, [*layout.spans, *added]) if added else layout, given
 
     def _scores(self, layout: TextLayout, task: str) -> Floats:
         if self.importance is None or not task:
             return np.full(len(layout.pieces), -1.0)
-        words = [layout.text[piece.start : piece.end].lower() for piece in layout.pieces]
+        words = [layout.text[piece.start : piece.end] for piece in layout.pieces]
+        if not getattr(self.importance, "cased", False):
+            words = [word.lower() for word in words]
         own = [word if piece.word else "" for word, piece in zip(words, layout.pieces, strict=True)]
         different = [word for word in dict.fromkeys(own) if word]
         found = dict(zip(different, self.importance.scores(different, task), strict=True))

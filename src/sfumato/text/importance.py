@@ -45,12 +45,14 @@ class WordImportance:
             raise ParameterError(f"`pool` must be mean or closest. Found {pool!r:.40}.")
         self.vocabulary, self.pool = vocabulary, pool
         self.name = f"{vocabulary.name}, {pool}"
+        self.cased = vocabulary.cased
         self._mean = vocabulary.vectors.mean(axis=0, dtype=np.float64)
 
     def scores(self, words: Sequence[str], task: str) -> Floats:
         """Return `[n]` cosines; 0 for words outside the vocabulary and for a task without known words."""
-        asked = [task[start:end].lower() for start, end in find_words(task)]
-        content = [word for word in asked if word not in FUNCTION_WORDS]
+        asked = [task[start:end] for start, end in find_words(task)]
+        asked = asked if self.cased else [word.lower() for word in asked]
+        content = [word for word in asked if word.lower() not in FUNCTION_WORDS]
         ask, known = self._centred(sorted(set(content or asked)))
         own, inside = self._centred(words)
         if not known.any() or not inside.any():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from sfumato.text.words import plain
 
@@ -12,21 +12,37 @@ LONGEST = 100
 """Longer words are unknown, as in the model's own tokenizer."""
 
 
-def cut(word: str, index: Mapping[str, int]) -> list[int]:
-    """The numbers of a word's pieces, or one -1: a word of which any part is unknown is unknown whole."""
-    letters = plain(word)
+def cut(word: str, index: Mapping[str, int], *, cased: bool = False) -> list[int]:
+    """The numbers of a word's pieces, or one -1: a word of which any part is unknown is unknown whole.
+
+    Args:
+        word: as it stands in a text.
+        index: number of each piece.
+        cased: look the word up as it is written, then in lower case without accents. What starts with a sign
+            that has no piece of its own for the start of a word (a digit, in many) starts with any piece.
+    """
+    if not cased:
+        return _cut(plain(word), index, ("",)) or [-1]
+    return _cut(word, index, ("", CONTINUES)) or _cut(plain(word), index, ("", CONTINUES)) or [-1]
+
+
+def _cut(letters: str, index: Mapping[str, int], first: Sequence[str]) -> list[int]:
+    """The longest piece that fits, again and again; nothing where none does. `first` marks the first one."""
     if not 0 < len(letters) <= LONGEST:
-        return [-1]
+        return []
     found: list[int] = []
     start = 0
     while start < len(letters):
-        mark = CONTINUES if start else ""
-        for end in range(len(letters), start, -1):
+        for mark, end in (
+            (mark, end)
+            for mark in ((CONTINUES,) if start else first)
+            for end in range(len(letters), start, -1)
+        ):
             number = index.get(mark + letters[start:end])
             if number is not None:
                 found.append(number)
                 start = end
                 break
         else:
-            return [-1]
+            return []
     return found

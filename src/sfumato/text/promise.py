@@ -15,6 +15,10 @@ WITHIN_GROUPS = (
     "holds between texts whose words are in the same groups, position by position; the groups themselves "
     "(which words are sensitive, which matter to the task) can show and are not protected"
 )
+GIVEN_GROUPS = (
+    "groups were given by a map of the caller's, {name}: what it looks at is its own affair, and which group "
+    "each word is in can show"
+)
 LAYOUT = (
     "the number of words, and outside sensitive spans also spacing, punctuation, contractions and capitals, "
     "are released as they are"

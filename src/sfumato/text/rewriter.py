@@ -17,11 +17,13 @@ from sfumato.errors import InputError, ParameterError
 from sfumato.text.budgets import Budgets, Group
 from sfumato.text.channel import Channel, Make
 from sfumato.text.decoders import WordDecoder
+from sfumato.text.grouping import GroupFunction, name_of
 from sfumato.text.groups import Grouped, GroupMap
 from sfumato.text.importance import THRESHOLD, Importance, WordImportance
 from sfumato.text.pieces import CONTINUES
 from sfumato.text.prefixes import Ids
 from sfumato.text.promise import (
+    GIVEN_GROUPS,
     LAYOUT,
     PIECES,
     UNKNOWN_BLURRED,
@@ -114,6 +116,7 @@ class Rewriter:
         unknown: what becomes of words outside the vocabulary.
         placeholder: what stands for a span or word with a budget of 0.
         keep_case: also keep the capitals of sensitive words, which says a little about them.
+        grouping: a group map of one's own: a function of text, task and words that gives each word its group.
     """
 
     def __init__(
@@ -130,13 +133,14 @@ class Rewriter:
         unknown: Unknown = "blur",
         placeholder: str = PLACEHOLDER,
         keep_case: bool = False,
+        grouping: GroupFunction | None = None,
     ) -> None:
         if unknown not in _NOTES:
             raise ParameterError(f"`unknown` must be blur, hide or keep. Found {unknown!r:.40}.")
         self.budgets = budgets or Budgets.paper()
         self.channel = Channel(vocabulary, mechanism, decoder)
         self.groups = GroupMap(
-            tuple(sensitive), importance or WordImportance(vocabulary), threshold=threshold
+            tuple(sensitive), importance or WordImportance(vocabulary), threshold=threshold, function=grouping
         )
         self.task, self.unknown, self.placeholder = task, unknown, placeholder
         self.keep_case = keep_case
@@ -156,6 +160,12 @@ class Rewriter:
         """The same with another threshold of importance."""
         made = copy.copy(self)
         made.groups = replace(self.groups, threshold=threshold)
+        return made
+
+    def with_grouping(self, grouping: GroupFunction | None) -> Rewriter:
+        """The same with another group map, or by concepts and cosine alone."""
+        made = copy.copy(self)
+        made.groups = replace(self.groups, function=grouping)
         return made
 
     def rewrite(
@@ -255,7 +265,9 @@ class Rewriter:
 
     def _promise(self, positions: Sequence[Position]) -> Promise:
         one = self.channel.mechanism(1.0).guarantee
-        notes = (WITHIN_GROUPS, PIECES if self.vocabulary.in_pieces else LAYOUT, _NOTES[self.unknown])
+        notes = [WITHIN_GROUPS, PIECES if self.vocabulary.in_pieces else LAYOUT, _NOTES[self.unknown]]
+        if self.groups.function is not None:
+            notes.insert(1, GIVEN_GROUPS.format(name=name_of(self.groups.function)))
         drawn = ((each.group, each.draws) for each in positions)
         return promise(drawn, self.budgets, one, self.channel.name, notes)
 

@@ -1,19 +1,18 @@
-"""Where vocabularies come from: GloVe files, WordLlama, and the input vectors of any encoder."""
+"""Where vocabularies come from: GloVe files, WordLlama, input vectors of encoders and language models."""
 
 from __future__ import annotations
 
 import contextlib
 import itertools
-import json
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.embedders.digests import package_folder, require_published
+from sfumato.embedders.huggingface.models import SMOLLM2, Local, find_model
 from sfumato.embedders.minilm import PACKAGE as MINILM_PACKAGE
 from sfumato.embedders.minilm import PUBLISHED as MINILM_FILES
 from sfumato.embedders.minilm import model_folder
@@ -22,15 +21,9 @@ from sfumato.errors import InputError, MissingPackageError
 from sfumato.files import PathLike
 from sfumato.inputs.lines import lines
 from sfumato.numbers import whole_number
-from sfumato.text.pieces import CONTINUES
-from sfumato.text.vocabulary import WordVectors, word_rows
+from sfumato.text.tables import MOST_WORDS, read_files, read_folder, read_gguf
+from sfumato.text.vocabulary import WordVectors
 from sfumato.text.words import is_word
-
-_MOST_WORDS = 10_000_000
-_TABLES = ("word_embeddings.weight", "embed_tokens.weight", "wte.weight", "shared.weight", "embedding.weight")
-"""How input vectors are called: BERT, Llama, GPT-2, T5, WordLlama."""
-_SPACES = ("\u2581", "\u0120")
-"""How the space before a word is written by SentencePiece and by byte-level BPE."""
 
 
 def from_glove(path: PathLike, *, limit: int | None = 50_000) -> WordVectors:
@@ -41,7 +34,7 @@ def from_glove(path: PathLike, *, limit: int | None = 50_000) -> WordVectors:
     file = Path(path)
     if not file.is_file():
         raise InputError(f"`{file}` has to be a file of word vectors. There is no such file. Check the name.")
-    most = _MOST_WORDS if limit is None else whole_number(limit, "limit", 2, _MOST_WORDS)
+    most = MOST_WORDS if limit is None else whole_number(limit, "limit", 2, MOST_WORDS)
     words: dict[str, int] = {}
     rows: list[NDArray[np.float32]] = []
     for number, word, numbers in _glove_lines(file):
@@ -84,83 +77,40 @@ def from_wordllama(*, limit: int | None = None) -> WordVectors:
         raise MissingPackageError("wordllama", "wordllama", "for the vocabulary `wordllama`")
     require_published(folder, WORDLLAMA_FILES, "wordllama")
     weights, tokenizer = (folder / name for name in WORDLLAMA_FILES)
-    return _read(weights, tokenizer, "wordllama", limit, pieces=False)
+    return read_files([weights], tokenizer).words("wordllama", limit, pieces=False)
 
 
 def from_minilm(*, limit: int | None = None, pieces: bool = False) -> WordVectors:
     """The input vectors of all-MiniLM-L6-v2: its whole words, or all of its word pieces."""
     folder = model_folder()
     require_published(folder, MINILM_FILES, MINILM_PACKAGE)
-    return _read(folder / "model.safetensors", folder / "tokenizer.json", "minilm", limit, pieces)
+    table = read_files([folder / "model.safetensors"], folder / "tokenizer.json")
+    return table.words("minilm", limit, pieces)
 
 
 def from_folder(folder: PathLike, *, limit: int | None = None, pieces: bool = False) -> WordVectors:
     """The input vectors of a model folder that holds model.safetensors and tokenizer.json."""
     place = Path(folder)
-    for name in ("model.safetensors", "tokenizer.json"):
-        if not (place / name).is_file():
-            raise InputError(f"`{place}` has to hold {name}. It is missing: give a model's folder.")
-    return _read(
-        place / "model.safetensors", place / "tokenizer.json", f"encoder:{place.name}", limit, pieces
-    )
+    return read_folder(place).words(f"encoder:{place.name}", limit, pieces)
 
 
-def _read(weights: Path, tokenizer: Path, name: str, limit: int | None, pieces: bool) -> WordVectors:
-    table = _table(weights)
-    tokens = _tokens(tokenizer, len(table))
-    most = len(tokens) if limit is None else whole_number(limit, "limit", 2, _MOST_WORDS)
-    if pieces:
-        kept = [row for row, token in enumerate(tokens) if is_word(token.removeprefix(CONTINUES))][:most]
-        continues = np.array([tokens[row].startswith(CONTINUES) for row in kept])
-        if not continues.any():
-            raise InputError(
-                f"`{tokenizer.name}` has no pieces that are written {CONTINUES}: use whole words."
-            )
-        return WordVectors(
-            [tokens[row] for row in kept], table[kept], name=f"{name}, pieces", continues=continues
-        )
-    # Where spaces are written, only what follows one is a whole word; elsewhere only what continues none.
-    spaced = any(token.startswith(_SPACES) for token in tokens)
-    shown = [
-        (token[1:] if token.startswith(_SPACES) else "")
-        if spaced
-        else ("" if token.startswith(CONTINUES) else token)
-        for token in tokens
-    ]
-    words, rows = word_rows(shown)
-    if len(words) < 2:
-        raise InputError(f"`{tokenizer.name}` has to hold whole words. Found {len(words)}.")
-    return WordVectors(words[:most], table[rows[:most]], name=name)
+def from_language_model(model: PathLike, *, limit: int | None = None, pieces: bool = False) -> WordVectors:
+    """The input vectors of a language model: a folder, a .gguf file, "smollm2", or a hub model's local copy.
+
+    Only the table is read, so that a model of any size will do; nothing is fetched.
+    """
+    name, place = str(model), Path(model)
+    if place.suffix.lower() != ".gguf":
+        local = _local(name)
+        place = local.folder if local.gguf is None else local.folder / local.gguf
+    elif not place.is_file():
+        raise InputError(f"`{place}` has to be a GGUF file. There is no such file. Check the name.")
+    table = read_gguf(place) if place.suffix.lower() == ".gguf" else read_folder(place)
+    return table.words(f"lm:{name if name == SMOLLM2 else place.name}", limit, pieces)
 
 
-def _table(weights: Path) -> NDArray[np.float32]:
-    from safetensors import SafetensorError, safe_open
-
-    try:
-        with safe_open(weights, "numpy") as file:
-            names = [name for name in file.keys() if name.endswith(_TABLES)]  # noqa: SIM118 (no mapping)
-            if len(names) != 1:
-                raise InputError(
-                    f"`{weights.name}` has to hold one table of input vectors. Found {len(names)}."
-                )
-            table: NDArray[np.float32] = file.get_tensor(names[0]).astype(np.float32)
-    except SafetensorError:
-        raise InputError(f"`{weights.name}` is not a safetensors file, or it is damaged.") from None
-    return table
-
-
-def _tokens(tokenizer: Path, rows: int) -> list[str]:
-    """Every token in the order of the table; a row without one is empty."""
-    parsed: Any = None
-    with contextlib.suppress(ValueError, RecursionError):
-        parsed = json.loads(tokenizer.read_text(encoding="utf-8"))
-    held = parsed.get("model", {}).get("vocab") if isinstance(parsed, dict) else None
-    if isinstance(held, list):  # unigram models list pairs of token and score
-        held = {str(pair[0]): number for number, pair in enumerate(held)}
-    if not isinstance(held, dict):
-        raise InputError(f"`{tokenizer.name}` has to hold a model with a vocabulary. Found none.")
-    tokens = [""] * rows
-    for token, number in held.items():
-        if isinstance(number, int) and 0 <= number < rows:
-            tokens[number] = token
-    return tokens
+def _local(name: str) -> Local:
+    with contextlib.suppress(ModuleNotFoundError):
+        return find_model(name)
+    # Without the hub's package there are no local copies of its models.
+    raise InputError(f"The language model has to be a folder, a .gguf file or {SMOLLM2}. Found {name!r:.80}.")

@@ -35,6 +35,7 @@ class WordVectors:
         vectors: `(V, d)` numbers, a row a word, of any length but zero.
         name: where it came from, for the record.
         continues: `[V]` True for pieces that continue a word, where words are cut into pieces.
+        cased: whether pieces are written with their capitals, so that words are looked up as they stand.
     """
 
     def __init__(
@@ -44,9 +45,10 @@ class WordVectors:
         *,
         name: str = "matrix",
         continues: NDArray[np.bool_] | None = None,
+        cased: bool = False,
     ) -> None:
         self.words = tuple(words)
-        self.name = name
+        self.name, self.cased = name, cased
         rows = as_vectors(vectors)
         if len(self.words) != len(rows) or len(rows) < SMALLEST:
             raise InputError(
@@ -118,7 +120,7 @@ class WordVectors:
             return [self.number(word)]
         from sfumato.text.pieces import cut
 
-        return cut(word, self.index)
+        return cut(word, self.index, cased=self.cased)
 
     def unit(self, numbers: NDArray[np.int64]) -> NDArray[np.float32]:
         """`[n, d]` unit vectors of words by number, the stand-in for UNKNOWN."""
@@ -131,7 +133,7 @@ class WordVectors:
         count = whole_number(count, "count", SMALLEST, len(self))
         continues = None if self.continues is None else self.continues[:count]
         scaled = self.vectors[:count] * self.radii[:count, None]
-        return WordVectors(self.words[:count], scaled, name=self.name, continues=continues)
+        return WordVectors(self.words[:count], scaled, name=self.name, continues=continues, cased=self.cased)
 
     def __repr__(self) -> str:
         """Where it came from and its size."""
@@ -173,27 +175,37 @@ VOCABULARIES: Registry[WordVectors] = Registry(
             "sfumato.text.sources:from_folder",
             "the input vectors of a model in a folder: encoder:FOLDER",
         ),
+        Entry(
+            "lm",
+            "sfumato.text.sources:from_language_model",
+            "the input vectors of a language model: lm:FOLDER, lm:FILE.gguf, lm:smollm2",
+        ),
     ],
 )
 
 
+_WRITTEN = {"glove": "glove:vectors.txt", "encoder": "encoder:FOLDER", "lm": "lm:FOLDER"}
+"""How those are written that need more than their name."""
+_IN_PIECES = ("minilm", "encoder", "lm")
+
+
 def load_vocabulary(spec: PathLike, *, limit: int | None = None, pieces: bool = False) -> WordVectors:
-    """Return the vocabulary that `spec` names: glove:FILE, wordllama, minilm or encoder:FOLDER.
+    """Return the vocabulary that `spec` names: glove:FILE, wordllama, minilm, encoder:FOLDER or lm:MODEL.
 
     Args:
         spec: a name, with what it needs after a colon.
         limit: only so many of the most frequent words; a GloVe file gives 50,000 unless told.
-        pieces: cut words into the model's own pieces (minilm and encoder only).
+        pieces: cut words into the model's own pieces (minilm, encoder and lm only).
     """
     name, colon, rest = str(spec).partition(":")
     make: Any = VOCABULARIES.get(name)
-    needs = name in ("glove", "encoder")
+    example = _WRITTEN.get(name, name)
+    needs = name in _WRITTEN
     if needs != bool(colon and rest):
-        example = {"glove": "glove:vectors.txt", "encoder": "encoder:FOLDER"}.get(name, name)
         raise ParameterError(f"The vocabulary `{name}` has to be written {example}. Found {str(spec)!r:.80}.")
     options: dict[str, Any] = {} if limit is None else {"limit": limit}
     if pieces:
-        if name not in ("minilm", "encoder"):
+        if name not in _IN_PIECES:
             raise ParameterError(f"The vocabulary `{name}` has whole words only: leave pieces out.")
         options["pieces"] = True
     made: WordVectors = make(rest, **options) if needs else make(**options)

@@ -27,7 +27,6 @@ from sfumato.attacks.base import (
     fresh_releases,
     held_back,
 )
-from sfumato.attacks.huggingface.models import SMOLLM2, find_model, load_tokenizer, load_weights
 from sfumato.attacks.huggingface.pieces import Pieces, padded
 from sfumato.attacks.huggingface.prefix import PrefixModel
 from sfumato.attacks.huggingface.training import (
@@ -42,6 +41,7 @@ from sfumato.attacks.huggingface.training import (
 )
 from sfumato.attacks.on_device import rows_on
 from sfumato.devices import chosen_device
+from sfumato.embedders.huggingface.models import SMOLLM2, find_model, load_tokenizer, load_weights
 from sfumato.errors import ArtifactError, InputError, ParameterError
 from sfumato.metrics.reconstruction import token_f1
 from sfumato.numbers import finite_number, whole_number

@@ -14,8 +14,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from sfumato.attacks.huggingface.models import transformers
 from sfumato.attacks.huggingface.pieces import padded
+from sfumato.embedders.huggingface.models import transformers
 
 SIZES = (
     "vocab_size",

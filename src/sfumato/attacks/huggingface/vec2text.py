@@ -15,7 +15,6 @@ import torch
 from numpy.typing import NDArray
 
 from sfumato.attacks.base import Attack, Embeds, OnStep, checked, entrance_of, fresh_releases, held_back
-from sfumato.attacks.huggingface.models import Local, find_model, load_tokenizer, load_weights
 from sfumato.attacks.huggingface.pieces import Pieces, padded
 from sfumato.attacks.huggingface.reader import T5Reader
 from sfumato.attacks.huggingface.t5 import VectorT5
@@ -23,6 +22,7 @@ from sfumato.attacks.huggingface.training import FineTuning, Loss, autocast, pro
 from sfumato.attacks.on_device import rows_on
 from sfumato.devices import chosen_device
 from sfumato.embedders import load_embedder
+from sfumato.embedders.huggingface.models import Local, find_model, load_tokenizer, load_weights
 from sfumato.errors import InputError, ParameterError
 from sfumato.numbers import finite_number, whole_number
 from sfumato.release import Releasing, as_release

@@ -19,13 +19,13 @@ from sfumato.artifacts import PathLike
 from sfumato.attacks.base import Attack, Control, Embeds, Inverter, OnStep, Recovered, checked, entrance_of
 from sfumato.attacks.huggingface.asking import Asked, explained_by
 from sfumato.attacks.huggingface.guessing import Guessing
-from sfumato.attacks.huggingface.models import SMOLLM2, find_model, load_tokenizer, load_weights
 from sfumato.attacks.huggingface.pieces import Pieces
 from sfumato.attacks.huggingface.proposals import Proposer
 from sfumato.attacks.huggingface.wordlist import WordList
 from sfumato.attacks.kept_release import pack_victim, unpack_victim
 from sfumato.devices import chosen_device
 from sfumato.embedders import load_embedder
+from sfumato.embedders.huggingface.models import SMOLLM2, find_model, load_tokenizer, load_weights
 from sfumato.errors import ArtifactError, InputError, ParameterError
 from sfumato.metrics.reconstruction import token_f1
 from sfumato.numbers import finite_number, whole_number

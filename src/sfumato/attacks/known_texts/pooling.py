@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
-from scipy.special import expit, logit
+from scipy.special import expit, logit, softmax
 
 from sfumato import artifacts
 from sfumato.arrays import as_vectors
@@ -22,6 +22,7 @@ from sfumato.attacks.base import Attack, Control, Embeds, Inverter, OnStep, Reco
 from sfumato.attacks.kept_reader import pack_reader, unpack_reader
 from sfumato.attacks.known_texts.averaging import AveragedRelease, mean_release
 from sfumato.attacks.known_texts.groups import checked_groups, find_groups, reach_of
+from sfumato.attacks.terms.attributes import AttributeReader
 from sfumato.attacks.terms.classifier import TokenClassifier
 from sfumato.attacks.terms.reader import LISTED
 from sfumato.concepts.concept import Concept
@@ -47,7 +48,8 @@ class Pooling(Attack):
         sizes: numbers of releases whose mean has a reader of its own; others go to the next lower one.
         vocabulary: the terms to look for, or a concept.
         embedder: the victim's encoder, if it may be queried.
-        reader: names terms, in the place of a token classifier with ordinary settings.
+        reader: names terms, in the place of a token classifier with ordinary settings; or labels of texts,
+            such as `Attributes`, of which a group has one.
     """
 
     shares: Shared = "text"
@@ -85,8 +87,8 @@ class Pooling(Attack):
         attack = self.reader or TokenClassifier(
             vocabulary=self.vocabulary, embedder=self.embedder, seed=self.seed
         )
-        if attack.reads != "terms":
-            raise ParameterError(f"`reader` must name terms. Found one that reads {attack.reads}.")
+        if attack.reads not in ("terms", "label"):
+            raise ParameterError(f"`reader` must name terms or labels. Found one that reads {attack.reads}.")
         readers = {1: attack.fit(known, clean, mechanism, on_step=on_step)}
         victim = as_release(mechanism)
         if self.shares == "text" and victim is not None and victim.mechanism.noisy:
@@ -158,13 +160,18 @@ class PoolingReader(Inverter):
         return table, vocabulary
 
     def _of_people(self, rows: Any, groups: Rows) -> tuple[Floats, list[str]]:
-        """`(groups, terms)` odds of all members multiplied, with the prior counted once."""
+        """`(groups, terms)` odds of all members multiplied, with the prior counted once.
+
+        Of labels a text has one, so their probabilities are multiplied and sum to one; terms come alone.
+        """
         found = self.readers[1].recover(rows)
-        before = logit(np.clip(self.prior, 1e-9, 1 - 1e-9))
-        odds = logit(np.clip(found.details["probabilities"], 1e-12, 1 - 1e-12)) - before
+        one_label = isinstance(self.readers[1], AttributeReader)
+        scale, back = (np.log, softmax) if one_label else (logit, _apart)
+        before = scale(np.clip(self.prior, 1e-9, 1 - 1e-9))
+        odds = scale(np.clip(found.details["probabilities"], 1e-12, 1 - 1e-12)) - before
         total = np.zeros((int(groups.max(initial=-1)) + 1, odds.shape[1]))
         np.add.at(total, groups, odds)
-        return np.asarray(expit(total + before)), list(found.details["vocabulary"])
+        return np.asarray(back(total + before, axis=1)), list(found.details["vocabulary"])
 
     def save(self, path: PathLike) -> str:
         """Write the readers and the prior as one folder."""
@@ -212,3 +219,8 @@ class PoolingReader(Inverter):
                 raise
             raise ArtifactError(f"The saved attack lacks {error} or holds it in another form.") from None
         return made
+
+
+def _apart(odds: Floats, axis: int) -> Floats:
+    """Probabilities of terms that do not exclude each other."""
+    return np.asarray(expit(odds))

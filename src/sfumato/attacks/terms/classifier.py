@@ -99,7 +99,7 @@ class TokenClassifier(Attack):
         on_step: OnStep | None = None,
     ) -> TokenReader:
         """Train on fresh releases of the vectors; see `Attack.fit`."""
-        training = self._training_set(texts, vectors, mechanism, on_step)
+        training = self.training_set(texts, vectors, mechanism, on_step)
         return _fit(self, training, on_step)["network"]
 
     def runs(self, training: TrainingSet) -> list[TrainingRun]:
@@ -110,9 +110,14 @@ class TokenClassifier(Attack):
         )
         return [TrainingRun(training, schedule, self.seed + member) for member in range(self.members)]
 
-    def _training_set(
-        self, texts: Sequence[str], vectors: Any, mechanism: Releasing | None, on_step: OnStep | None
+    def training_set(
+        self,
+        texts: Sequence[str],
+        vectors: Any,
+        mechanism: Releasing | None = None,
+        on_step: OnStep | None = None,
     ) -> TrainingSet:
+        """What it learns from and what it holds back, for whoever trains several at once."""
         known, clean = self._checked(texts, vectors)
         if len(known) < _SMALLEST:
             raise InputError(f"The classifier needs at least {_SMALLEST} texts. Found {len(known)}.")
@@ -183,7 +188,7 @@ def best_of(
 
     Its `tried` holds the leakage of each there, `search` what it was chosen from, `chosen` what it is.
     """
-    return best_reader(attack, attack._training_set(texts, vectors, mechanism, on_step), on_step)
+    return best_reader(attack, attack.training_set(texts, vectors, mechanism, on_step), on_step)
 
 
 def best_reader(attack: TokenClassifier, training: TrainingSet, on_step: OnStep | None = None) -> TokenReader:

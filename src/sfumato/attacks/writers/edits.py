@@ -11,10 +11,19 @@ from sfumato.attacks.writers.network import Network
 
 @torch.no_grad()
 def likely_pieces(
-    network: Network, vectors: Tensor, ratio: Tensor, guess: Tensor, tokens: Tensor, count: int
+    network: Network,
+    vectors: Tensor,
+    ratio: Tensor,
+    guess: Tensor,
+    tokens: Tensor,
+    count: int,
+    shown: Tensor | None = None,
 ) -> Tensor:
-    """`(n, width, count)` wordpieces the corrector thinks likeliest at each place, after what is before."""
-    hidden = network(vectors, tokens[:, :-1], ratio, guess, tokens)
+    """`(n, width, count)` wordpieces the corrector thinks likeliest at each place, after what is before.
+
+    `shown` is what it sees of `tokens` as its hypotheses; all of it when None.
+    """
+    hidden = network(vectors, tokens[:, :-1], ratio, guess, tokens if shown is None else shown)
     scores = network.logits(hidden, (vectors * network.sizes.dim**0.5).to(hidden.dtype))
     found = scores.topk(count, dim=-1).indices
     return torch.cat([torch.zeros_like(found[:, :1]), found], 1)  # nothing stands where a text begins

@@ -9,7 +9,7 @@ import numpy as np
 
 from sfumato.attacks.base import Embeds, entrance_of
 from sfumato.embedders import load_embedder
-from sfumato.metrics.similarity import pair_cosines
+from sfumato.metrics.similarity import pair_cosines, unit_rows
 from sfumato.preparing import Entrance
 from sfumato.release import AS_IT_IS, Release, Releasing, as_release
 from sfumato.types import Vectors
@@ -42,6 +42,8 @@ class HandedTexts:
         """Look what the encoder makes of some of the texts."""
         encoder = load_embedder(embedder) if isinstance(embedder, str) else embedder
         told = as_release(mechanism)
+        if told is None:  # releases that leaked may have any length, and only their directions are shown
+            entering = unit_rows(entering).astype(np.float32)
         if encoder is None:
             return cls(texts, entering, entering, told, None, None)
         entrance = entrance_of(mechanism, encoder)

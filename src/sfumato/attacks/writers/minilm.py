@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from sfumato.artifacts import PathLike
 from sfumato.attacks.base import Attack, OnStep, checked, entrance_of, held_back
 from sfumato.attacks.huggingface.training import seeded
 from sfumato.attacks.on_device import rows_on
@@ -49,6 +50,7 @@ class ReadyMade(Attack):
         cycles: times that corrections and edits are gone through, where more than one text is kept.
         strong: search as hard as was worth it, some 6,000 texts embedded for each vector, in place of the
             nine settings above; wants a GPU.
+        reader: folder of a saved text reader in the place of the package's, such as one of longer texts.
         epochs: times it goes through the texts it is given, on freshly noised vectors.
         held_back: share of the texts held back for the control.
         device: such as "cpu" or "cuda"; a GPU when None and there is one.
@@ -64,6 +66,7 @@ class ReadyMade(Attack):
     pairs: int = 0
     cycles: int = 1
     strong: bool = False
+    reader: PathLike | None = None
     epochs: float = 0.0
     batch: int = 64
     rate: float = 5e-4
@@ -108,7 +111,7 @@ class ReadyMade(Attack):
         on_step: OnStep | None = None,
     ) -> TextReader:
         """Load the reader; texts, where there are any, are for the control and for practice."""
-        reader = TextReader.load(model_path(), device=self.device)
+        reader = TextReader.load(self.reader or model_path(), device=self.device)
         reader.seed = self.seed
         reader.search = STRONG if self.strong else self._search()
         if reader.search.compares:

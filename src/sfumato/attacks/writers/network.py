@@ -28,6 +28,8 @@ class Sizes:
         positions: prefix positions a vector becomes.
         word_width: of the wordpieces' own vectors, which read and write.
         bag: add a linear map from the vector straight to the wordpieces; it learns fast which are there.
+        apart: places between a wordpiece of a hypothesis and the same one of the text; `longest` and two when
+            0. A network that learns longer texts keeps the distance it began with.
     """
 
     dim: int
@@ -41,6 +43,7 @@ class Sizes:
     positions: int = 16
     word_width: int = 384
     bag: bool = False
+    apart: int = 0
 
 
 class Network(nn.Module):
@@ -74,9 +77,14 @@ class Network(nn.Module):
         return 3 * self.sizes.positions
 
     @property
+    def apart(self) -> int:
+        """How far the text stands behind its hypothesis, and the least room a hypothesis has."""
+        return self.sizes.apart or self.sizes.longest + 2
+
+    @property
     def text_start(self) -> int:
         """Where the text begins; a text and its hypothesis stay the same distance apart."""
-        return self.hypothesis_start + self.sizes.longest + 2
+        return self.hypothesis_start + self.apart
 
     def look_up(self, tokens: Tensor, kind: int) -> Tensor:
         """The wordpieces' vectors as the blocks read them; kind 0 is the text, 1 a hypothesis."""

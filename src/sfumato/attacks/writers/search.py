@@ -76,6 +76,10 @@ STRONG = Search(
 """Corrections and edits of several texts, twice: some 6,000 texts embedded for each vector."""
 
 
+_MOST_EDITED = 1 << 24
+"""Wordpieces of one kind of edits that are held at a time: 128 MB."""
+
+
 class Searcher:
     """A network, a way to embed what it writes, and the vectors it reads."""
 
@@ -126,6 +130,16 @@ class Searcher:
         return beam
 
     def _edited(self, targets: Tensor, ratio: Tensor, beam: Beam, settings: Search) -> Beam:
+        """The same as `_edits_of`, for as many vectors at a time as there is room for."""
+        each = min(settings.wide, beam.tokens.shape[1]) * settings.choices * beam.tokens.shape[2] ** 2
+        size = max(1, _MOST_EDITED // each)
+        found = [
+            self._edits_of(targets[rows], ratio[rows], beam.rows(rows), settings)
+            for rows in torch.arange(len(targets), device=targets.device).split(size)
+        ]
+        return Beam(*(torch.cat([getattr(part, name) for part in found]) for name in Beam.__slots__))
+
+    def _edits_of(self, targets: Tensor, ratio: Tensor, beam: Beam, settings: Search) -> Beam:
         """The closest of some texts for each vector and all those one edit away from the first of them."""
         width = min(settings.wide, beam.tokens.shape[1])
         tokens, vectors = beam.tokens[:, :width].flatten(0, 1), beam.vectors[:, :width].flatten(0, 1)
@@ -151,8 +165,13 @@ class Searcher:
 
     def _likely(self, goals: Tensor, ratio: Tensor, guess: Tensor, tokens: Tensor, count: int) -> Tensor:
         """Wordpieces to try at each place of each text."""
-        found: Tensor = likely_pieces(self.network, goals, ratio, guess, tokens, count)
+        found: Tensor = likely_pieces(self.network, goals, ratio, guess, tokens, count, self._shown(tokens))
         return found
+
+    def _shown(self, tokens: Tensor) -> Tensor:
+        """Hypotheses without room that none of them fills; a network is never shown less than at first."""
+        filled = int((tokens != self.specials.pad).sum(1).max())
+        return tokens[:, : max(filled, self.network.apart)]
 
     def _compared(self, tokens: Tensor, goals: Tensor, rows: int = 1 << 17) -> Tensor:
         """How close candidates `(m, length)` come to the vector of each."""
@@ -214,7 +233,7 @@ class Searcher:
             targets.repeat_interleave(width, 0),
             ratio=ratio.repeat_interleave(width),
             guess=beam.vectors.flatten(0, 1) if feedback else None,
-            tokens=beam.tokens.flatten(0, 1),
+            tokens=self._shown(beam.tokens.flatten(0, 1)),
             temperatures=heats,
             generator=self.generator,
         )

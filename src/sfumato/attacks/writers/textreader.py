@@ -32,7 +32,8 @@ from sfumato.release import Release
 from sfumato.types import Vectors
 
 GREEDY = Search(steps=0, beam=1, first=1)
-_ROWS = 64
+_ROWS, _SHORT = 64, 32
+"""Vectors read at a time, of texts of so many wordpieces."""
 _CONTROL_ROWS = 200
 _WEIGHTS, _ESTIMATE = "network.", "estimate."
 
@@ -99,8 +100,9 @@ class TextReader(Inverter):
             searcher = Searcher(self.network, self.specials, self.encode, self.seed)
         texts: list[str] = []
         scores = [np.zeros(0)]
-        for start in range(0, len(rows), _ROWS):
-            tokens, sure = self._read(rows[start : start + _ROWS], searcher)
+        size = rows_at_once(self.network.sizes.longest)
+        for start in range(0, len(rows), size):
+            tokens, sure = self._read(rows[start : start + size], searcher)
             texts += self.pieces.decode(tokens.cpu().numpy())
             scores.append(sure.double().cpu().numpy())
         found = np.concatenate(scores)
@@ -188,6 +190,11 @@ class TextReader(Inverter):
         except (KeyError, TypeError, IndexError) as error:
             raise ArtifactError(f"The saved attack lacks {error} or holds it in another form.") from None
         return made
+
+
+def rows_at_once(longest: int) -> int:
+    """Vectors that are read at a time, fewer of longer texts: what is remembered of a text grows with it."""
+    return max(1, _ROWS * _SHORT // max(longest, _SHORT))
 
 
 def unit(rows: Vectors) -> Vectors:

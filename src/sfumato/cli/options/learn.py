@@ -67,7 +67,10 @@ HideMissedOption = Annotated[
     typer.Option(help="Likewise for names that may be missed, of kinds that --concept names; such as 32."),
 ]
 BackgroundOption = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Ordinary texts; default: those of IN without it.")
+    Path | None,
+    typer.Option(
+        metavar="FILE", help="Ordinary texts, or a saved background; default: those of IN without it."
+    ),
 ]
 OriginOption = Annotated[
     str, typer.Option(help="What IN is: public, synthetic, private or unknown; kept on record.")

