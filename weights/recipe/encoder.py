@@ -51,11 +51,21 @@ class Encoder:
 
     @torch.no_grad()
     def __call__(self, tokens: Tensor, rows: int = 16384) -> Tensor:
-        """Unit vectors of `(n, length)` begin, wordpieces, end, padding (0); sorted by length inside."""
+        """Unit vectors of `(n, length)` begin, wordpieces, end, padding (0); sorted by length inside.
+
+        `rows` texts of 32 wordpieces are embedded at once, fewer of longer ones.
+        """
         lengths = (tokens != 0).sum(1)
         order = lengths.argsort()
+        known = lengths[order].cpu()
         found = torch.empty(len(tokens), WIDTH, device=tokens.device)
-        for start in range(0, len(tokens), rows):
-            part = order[start : start + rows]
-            found[part] = self._rows(tokens[part, : int(lengths[part[-1]])])
+        start = 0
+        while start < len(tokens):
+            # The last of the part is its longest: a part that is too long for its room is halved.
+            stop = min(start + rows, len(tokens))
+            while stop - start > 1 and (stop - start) * int(known[stop - 1]) > 34 * rows:
+                stop = start + (stop - start + 1) // 2
+            part = order[start:stop]
+            found[part] = self._rows(tokens[part, : int(known[stop - 1])])
+            start = stop
         return found

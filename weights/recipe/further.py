@@ -154,9 +154,10 @@ class Further(Run):
         os.replace(part, self.options.out / f"{name}-packed.safetensors")
 
 
-def main() -> int:
+def settings(described: str | None) -> argparse.ArgumentParser:
+    """What a run of this kind can be told."""
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=described, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
@@ -183,7 +184,11 @@ def main() -> int:
     parser.add_argument(
         "--tiny", action="store_true", help=f"a network of {TINY.layers} layers, to try it out"
     )
-    return 0 if Further(parser.parse_args()).train() else 3
+    return parser
+
+
+def main() -> int:
+    return 0 if Further(settings(__doc__).parse_args()).train() else 3
 
 
 if __name__ == "__main__":

@@ -65,33 +65,38 @@ def bleu_interval(references: list[str], texts: list[str]) -> tuple[float, float
 
 def read(options: argparse.Namespace, files: list[Path]) -> dict[str, Any]:
     """Every reading in the files by its name."""
+    return {name: result for file in files for name, result in readings(options.data, file).items()}
+
+
+def readings(data: Path, file: Path, most: int | None = None) -> dict[str, Any]:
+    """Every reading in a file by its name; of at most so many texts."""
     pieces = Wordpieces.minilm()
-    kept = np.load(options.data / "test.npz")
-    tests = json.loads((options.data / "test.json").read_text())
-    truth = {name: pieces.decode(kept[name]) for name in ("test", "apart", "dev") if name in kept}
+    kept, found = np.load(data / "test.npz"), np.load(file)
+    tests = json.loads((data / "test.json").read_text())
     results: dict[str, Any] = {}
-    for file in files:
-        found = np.load(file)
-        for name in dict.fromkeys(key.partition("|")[0] for key in found):
-            which = {"other sources": "apart", "dev": "dev"}.get(name.partition(",")[0], "test")
-            texts = pieces.decode(found[f"{name}|tokens"].astype(np.int64))
-            references, cosines = truth[which][: len(texts)], found[f"{name}|cosine"]
-            candidates, seconds = found[f"{name}|cost"].tolist()
-            result = summary(references, texts, cosines) | {"candidates": candidates, "seconds": seconds}
-            result["intervals"]["bleu"] = bleu_interval(references, texts)
-            words = np.array([len(reference.split()) for reference in references])
-            sources = np.array([source for source, _ in tests[which][: len(texts)]])
-            lengths = {f"{low}-{high}": (words >= low) & (words <= high) for low, high in LENGTHS}
-            named = {source: sources == source for source in sorted(set(sources))}
-            for label, groups in (("by_length", lengths), ("by_source", named)):
-                result[label] = {
-                    group: part(references, texts, cosines, rows)
-                    for group, rows in groups.items()
-                    if rows.any()
-                }
-            result["entities"] = recalls([text for _, text in tests[which][: len(texts)]], texts)
-            results[name] = result
-            print(f"{name:34s}", *(f"{key} {result[key]:.1f}" for key in ("bleu", "token_f1", "exact")))
+    for name in dict.fromkeys(key.partition("|")[0] for key in found):
+        first = name.partition(",")[0]
+        which = {"other sources": "apart"}.get(first, first if first in tests else "test")
+        texts = pieces.decode(found[f"{name}|tokens"][:most].astype(np.int64))
+        references, cosines = pieces.decode(kept[which][: len(texts)]), found[f"{name}|cosine"][:most]
+        candidates, seconds = found[f"{name}|cost"].tolist()
+        result = summary(references, texts, cosines) | {"candidates": candidates, "seconds": seconds}
+        result["intervals"]["bleu"] = bleu_interval(references, texts)
+        words = np.array([len(reference.split()) for reference in references])
+        sources = np.array([source for source, _ in tests[which][: len(texts)]])
+        lengths = {f"{low}-{high}": (words >= low) & (words <= high) for low, high in LENGTHS}
+        named = {source: sources == source for source in sorted(set(sources))}
+        for label, groups in (("by_length", lengths), ("by_source", named)):
+            result[label] = {
+                group: part(references, texts, cosines, rows) for group, rows in groups.items() if rows.any()
+            }
+        result["entities"] = recalls([text for _, text in tests[which][: len(texts)]], texts)
+        result["each"] = {
+            "token_f1": [100 * token_f1(a, b) for a, b in zip(references, texts, strict=True)],
+            "exact": [100.0 * exact_match(a, b) for a, b in zip(references, texts, strict=True)],
+        }
+        results[name] = result
+        print(f"{name:34s}", *(f"{key} {result[key]:.1f}" for key in ("bleu", "token_f1", "exact")))
     return results
 
 

@@ -35,6 +35,9 @@ NOISED = 0.12
 
 
 class Run:
+    written_at_once = 8192
+    """Hypotheses."""
+
     def __init__(self, options: argparse.Namespace) -> None:
         self.options = options
         self.device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -43,9 +46,9 @@ class Run:
         torch.set_float32_matmul_precision("high")
         torch._dynamo.config.recompile_limit = 32
         self.began = clock()
-        self.corpus = Corpus(options.data, self.device, options.seed, tuple(options.shares))
+        self.corpus = self.made_corpus()
         self.encode = Encoder(options.data, self.device)
-        self.network = Network(TINY if options.tiny else FULL).to(self.device)
+        self.network = Network(self.sizes()).to(self.device)
         words = self.encode.w["embeddings.word_embeddings.weight"].float()
         with torch.no_grad():
             self.network.words.copy_(words[:, : self.network.sizes.word_width])
@@ -59,6 +62,12 @@ class Run:
         self.say(
             parameters=sum(p.numel() for p in self.network.parameters()), sentences=len(self.corpus.start)
         )
+
+    def made_corpus(self) -> Corpus:
+        return Corpus(self.options.data, self.device, self.options.seed, tuple(self.options.shares))
+
+    def sizes(self) -> Sizes:
+        return TINY if self.options.tiny else FULL
 
     def say(self, **facts: object) -> None:
         line = json.dumps({"seconds": round(clock() - self.began, 1), **facts})
@@ -80,14 +89,30 @@ class Run:
     def base_batches(self, pool: int, size: int):
         """Batches of about equal lengths, for ever."""
         while True:
-            text = self.corpus.texts(self.corpus.base, pool, WHOLE)
+            text = self.base_texts(pool)
             lengths = (text != 0).sum(1)
             order = (lengths + torch.rand(pool, device=self.device)).argsort()
             text, lengths = text[order], lengths[order].cpu()
             vectors, ratio = self.noised(self.encode(text))
-            for number in torch.randperm(pool // size).tolist():
-                rows = slice(number * size, (number + 1) * size)
+            parts = self.parts(lengths, size)
+            for number in torch.randperm(len(parts)).tolist():
+                rows = parts[number]
                 yield TextBatch(vectors[rows], text[rows, : int(lengths[rows].max())], ratio[rows])
+
+    def base_texts(self, pool: int) -> torch.Tensor:
+        """Texts for the hypothesiser."""
+        return self.corpus.texts(self.corpus.base, pool, WHOLE)
+
+    def corrector_texts(self, pool: int) -> torch.Tensor:
+        """Texts for the corrector, half of them kept from the hypothesiser."""
+        honest = self.corpus.texts(self.corpus.honest, pool // 2, (1.0, 0.0, 0.0, 0.0))
+        everything = self.corpus.base + self.corpus.honest
+        text = torch.cat([honest, self.corpus.texts(everything, pool - pool // 2, PARTS)])
+        return text[torch.randperm(pool, device=self.device)]
+
+    def parts(self, lengths: torch.Tensor, size: int) -> list[slice]:
+        """Batches of so many texts out of texts in the order of their lengths."""
+        return [slice(number * size, (number + 1) * size) for number in range(len(lengths) // size)]
 
     @torch.no_grad()
     def refresh_writer(self) -> None:
@@ -99,9 +124,9 @@ class Run:
     def hypotheses(self, vectors, ratio, tokens=None, guess=None):
         """What the network makes of vectors now, some of it likeliest, some of it samples."""
         found = []
-        for start in range(0, len(vectors), 8192):
-            rows = slice(start, start + 8192)
-            heat = (0.0, 0.5, 0.8, 1.0)[(start // 8192) % 4]
+        for number, start in enumerate(range(0, len(vectors), self.written_at_once)):
+            rows = slice(start, start + self.written_at_once)
+            heat = (0.0, 0.5, 0.8, 1.0)[number % 4]
             written = write(
                 self.writer, SPECIALS, vectors[rows], ratio=ratio[rows], temperatures=(heat,),
                 guess=None if guess is None else guess[rows],
@@ -113,10 +138,7 @@ class Run:
     def corrector_batches(self, pool: int, size: int):
         """Batches with hypotheses the network has just written, many of them corrected once or twice."""
         while True:
-            honest = self.corpus.texts(self.corpus.honest, pool // 2, (1.0, 0.0, 0.0, 0.0))
-            everything = self.corpus.base + self.corpus.honest
-            text = torch.cat([honest, self.corpus.texts(everything, pool - pool // 2, PARTS)])
-            text = text[torch.randperm(pool, device=self.device)]
+            text = self.corrector_texts(pool)
             vectors, ratio = self.noised(self.encode(text))
             # Noise the network is not told of makes worse hypotheses, as steps far from the goal have them.
             blur = (
@@ -142,8 +164,9 @@ class Run:
             lengths = (text != 0).sum(1)
             order = (lengths + torch.rand(pool, device=self.device)).argsort()
             widths = (tokens != 0).sum(1)
-            for number in torch.randperm(pool // size).tolist():
-                rows = order[number * size : (number + 1) * size]
+            parts = self.parts(lengths[order].cpu(), size)
+            for number in torch.randperm(len(parts)).tolist():
+                rows = order[parts[number]]
                 yield TextBatch(
                     vectors[rows], text[rows, : int(lengths[rows].max())], ratio[rows],
                     guess[rows], tokens[rows, : int(widths[rows].max())],
