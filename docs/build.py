@@ -14,7 +14,8 @@ from tempfile import TemporaryDirectory
 
 PAGES = (
     *("*.md", "LICENSE", "docs/**/*.md", "docs/**/*.svg", "docs/*.json", "docs/*.html"),
-    *("examples/*.py", "action/*.md", "weights/*.md", "weights/tagger/*.md", "research/*.md"),
+    *("examples/*.py", "action/*.md", "weights/*.md", "weights/tagger/*.md"),
+    *("research/*.md", "research/recordings/*.md"),
 )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+from pathlib import Path
 
 import pytest
 from research.tests.studies.test_together import good, refused, study
@@ -81,6 +82,19 @@ def test_a_page_without_a_place_is_not_said_to_be_filled(tmp_path, text, made_up
     done = sfumato("study", "sparse", "--data", ".", "--page", "page.md", "-o", "results", cwd=tmp_path)
     assert done.returncode == 2 and "no place to fill" in done.stderr and "Filled" not in done.stdout
     assert page.read_text() == text and not (tmp_path / "results").exists()
+
+
+def test_pages_are_filled_without_a_run_and_those_without_a_place_passed_over(tmp_path, capsys):
+    (tmp_path / "plain.md").write_text("# A page\n")
+    board = tmp_path / "board.md"
+    board.write_text("<!-- leaderboard -->\n<!-- end -->\n")
+    results = Path(__file__).parents[2] / "docs" / "results"
+    command.command(output=results, page=[tmp_path / "plain.md", board])
+    said = " ".join(capsys.readouterr().out.split())
+    assert "plain.md has no mark to fill" in said and "Filled" in said
+    assert (
+        tmp_path / "plain.md"
+    ).read_text() == "# A page\n" and "| encoder | defence |" in board.read_text()
 
 
 def test_a_study_that_refuses_ends_the_command_with_its_line(made_up, tmp_path):

@@ -182,6 +182,7 @@ def command(
     the results in the output folder.
     """
     from sfumato.errors import ParameterError
+    from sfumato_research.leaderboard.page import has_board
     from sfumato_research.studies import STUDIES, Setting, load_study
     from sfumato_research.studies.page import require_marks
 
@@ -189,8 +190,9 @@ def command(
     if not names and not page:
         write_json(json, {"studies": _list()})
         return
-    for each in page or []:
-        require_marks(each)  # before hours of work
+    for each in (page or []) if names else []:
+        if each.suffix != ".html" and not has_board(each):
+            require_marks(each)  # before hours of work
     results: dict[str, Any] = {}
     if names:
         studies = [load_study(name) for name in dict.fromkeys(STUDIES if names == ["all"] else names)]

@@ -22,12 +22,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sfumato.attacks.base import Embeds
-from sfumato.attacks.huggingface.models import Local, find_model, load_tokenizer, transformers
 from sfumato.attacks.huggingface.pieces import Pieces, padded
 from sfumato.attacks.huggingface.reader import T5Reader
 from sfumato.attacks.huggingface.t5 import VectorT5, make_t5
 from sfumato.devices import chosen_device
 from sfumato.embedders.base import OnBatch
+from sfumato.embedders.huggingface.models import Local, find_model, load_tokenizer, transformers
 from sfumato.embedders.texts import checked_texts
 from sfumato.errors import ArtifactError
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from datetime import date
 
 import numpy as np
 import pytest
 from research.tests.studies.test_frontier import data  # noqa: F401
 
+from sfumato.concepts import Concept
+from sfumato.concepts.base import Span
 from sfumato.embedders.fake import Fake
 from sfumato.errors import InputError, MissingPackageError, SfumatoError
+from sfumato.learning import LearnSettings
 from sfumato.trials.rows import LeftOut
 from sfumato_research.attackers import attackers, cells, ground, releases
 from sfumato_research.attackers.attackers import ATTACKERS, Attacker
@@ -18,10 +22,11 @@ from sfumato_research.attackers.cells import Cells
 from sfumato_research.attackers.claims import claims
 from sfumato_research.attackers.figures import CellFigures
 from sfumato_research.attackers.ground import Ground
-from sfumato_research.attackers.naming import NAMED, scored
+from sfumato_research.attackers.naming import NAMED, WRITTEN, scored
 from sfumato_research.attackers.releases import (
     CLEAN,
     CODES,
+    COPIES,
     DEFAULT,
     FLOOR,
     IRONCORE,
@@ -30,8 +35,10 @@ from sfumato_research.attackers.releases import (
     ROTATION,
     SEALED,
 )  # fmt: skip
+from sfumato_research.attackers.sharing import read_plan, share
 from sfumato_research.attackers.stolen import Stolen
 from sfumato_research.attackers.study import outcome
+from sfumato_research.attackers.weights import one_version, ready_weights
 from sfumato_research.studies import Setting
 
 FEW = ("tokens", "alignment", "unpaired", "structure", "informed", "linkage", "bits", "nearest release")
@@ -40,10 +47,11 @@ FEW = ("tokens", "alignment", "unpaired", "structure", "informed", "linkage", "b
 @pytest.fixture
 def setting(data, tmp_path, monkeypatch):  # noqa: F811
     monkeypatch.setattr(ground, "encoder", lambda setting, model: Fake(dim=48))
-    looking = ground.remembered
+    remembered, looking = ground.remembered, ground.looking
     monkeypatch.setattr(
-        ground, "remembered", lambda name, finder, texts, setting: looking(name, "lists", texts, setting)
+        ground, "remembered", lambda name, finder, texts, setting: remembered(name, "lists", texts, setting)
     )
+    monkeypatch.setattr(ground, "looking", lambda name, finder: looking(name, "lists"))
     return Setting(data=data, quick=True, cache=tmp_path)
 
 
@@ -102,7 +110,9 @@ def test_cells_are_measured_once_and_the_same_seed_gives_the_same(setting, few):
     table.measure(columns=[CLEAN, FLOOR, LAPLACE, ROTATION, SEALED])
     told = outcome(table)
     assert told.took.startswith("40 of 48 cells") and "GPU" not in told.took
-    assert all(row[-1] == "yes" for row in told.tables[2].rows) and len(told.tables[2].rows) >= 5
+    repeats = told.tables[3].rows
+    assert all(row[-1] == "yes" for row in repeats) and len(repeats) >= 5
+    assert told.date == date.today().isoformat()
     shown = CellFigures(table)
     assert shown.control("tokens", NAMED).value > shown.floor("tokens", NAMED).value + 0.3
     assert shown.figure("informed", CLEAN, "knowing").value == 1
@@ -211,6 +221,38 @@ def test_the_strongest_is_bold_and_claims_are_counted(place, monkeypatch):
     assert said["Places: attacks", _RECENT] is False, "one of three"
 
 
+def test_a_claim_is_open_where_the_strongest_was_not_run(place, monkeypatch):
+    table = _planted(
+        place,
+        monkeypatch,
+        {
+            "old": {CLEAN: 0.8, LAPLACE: 0.3, DEFAULT: 0.0, SEALED: 0.0},
+            "new": {CLEAN: 1.0, LAPLACE: 0.9, DEFAULT: 0.9, SEALED: 0.0},
+        },
+    )
+
+    def said():
+        return {each.claim.split(":")[0]: each for each in claims("Places", table)}
+
+    halves, least = (
+        "noise of 1.4 lengths halves what is named",
+        "absolute leakage of the strongest at most 25%",
+    )
+    assert said()[halves].same is False and said()[least].same is False
+    for label in (LAPLACE, DEFAULT):
+        table._path(("new", label, 0)).unlink()
+    table = Cells(place)
+    shown = CellFigures(table)
+    assert shown.untried(DEFAULT, NAMED) == "new" and shown.untried(SEALED, NAMED) is None
+    for claim, where in ((halves, LAPLACE), (least, DEFAULT), (_RECENT, f"{LAPLACE}, {DEFAULT}")):
+        assert said()[claim].same is None
+        assert said()[claim].ours == f"no verdict: `new` was not run on {where}"
+    strongest = {
+        row[0]: row[2] for row in outcome(table).tables[1].rows if row[1] == attackers.QUESTIONS[NAMED]
+    }
+    assert strongest[LAPLACE] == "old (of those run)" and "run" not in strongest[SEALED]
+
+
 _RECENT = "an attack of 2026 is the strongest in at least half of the columns"
 
 
@@ -250,3 +292,114 @@ def test_every_row_says_what_it_answers_and_what_it_is_beside():
         assert set(row.answers) <= set(attackers.QUESTIONS) and row.answers and row.holds, name
         assert not row.beside or row.beside in ATTACKERS
     assert set(releases.QUICK) <= set(RELEASES) and {IRONCORE, CODES} <= set(RELEASES)
+
+
+def test_the_default_is_what_learn_makes_and_copies_are_no_column(place):
+    today, copies = (Stolen(place, label).defence.protector for label in (DEFAULT, COPIES))
+    assert today.neutral_by == LearnSettings().neutral_by == "placeholder" and today.neutral
+    assert copies.neutral_by == "copies"
+    assert COPIES in RELEASES and COPIES not in releases.STUDIED and COPIES not in releases.COLUMNS
+
+
+def test_whoever_writes_texts_of_his_own_has_them_searched_as_the_victim_does(place, monkeypatch):
+    class Shouting:
+        name, blind_to = "shouting", "whispers"
+
+        def find(self, text):
+            return [Span(0, 3, "location")] if text.isupper() else []
+
+    found = replace(Concept.named("location"), detector=Shouting())
+    monkeypatch.setattr(ground, "looking", lambda name, finder: found)
+    looked = place.looked_for
+    assert [span.end for span in looked.find("AYE WHAT A PLACE THIS IS")] == [3]
+    text = place.texts[0]
+    assert looked.find(text) == next(iter(looked.find_all([text]))), "what was looked for stays"
+
+
+def test_one_practised_reader_serves_two_rows_and_both_count_its_time(place):
+    made = []
+
+    def fit():
+        made.append(1)
+        return "reader"
+
+    stolen = Stolen(place, CLEAN)
+    assert stolen.once("practised", fit) == "reader" and stolen.lent == (0.0, 0.0)
+    stolen._fitted["practised"] = "reader", (5.0, 4.0)
+    slow = Attacker("tokens", "", lambda stolen: stolen.once("practised", fit) and {}, (NAMED,))
+    cell = cells.measured(stolen, ("practised", CLEAN, 0), slow)
+    assert len(made) == 1 and 5.0 <= cell["seconds"] < 6 and 4.0 <= cell["processor_seconds"] < 5
+    quick = cells.measured(stolen, ("tokens", CLEAN, 0), Attacker("tokens", "", lambda stolen: {}, ()))
+    assert quick["seconds"] < 1, "what was lent to one row is not another's"
+
+
+def test_a_plan_is_shared_out_and_no_block_is_taken_twice(place, monkeypatch, tmp_path):
+    measured = []
+
+    def measure(stolen):
+        measured.append(stolen.label)
+        return scored(place, place.texts)
+
+    rows = {"one": Attacker("tokens", "", measure, (NAMED,))}
+    for module in (attackers, cells):
+        monkeypatch.setattr(module, "ATTACKERS", rows)
+    monkeypatch.setattr(cells, "attackers", lambda ground: list(rows))
+    table = Cells(place, table=rows)
+    plan = tmp_path / "plan.json"
+    plan.write_text(json.dumps([[CLEAN, 0, ["one"]], [LAPLACE, 0, ["one"]], [LAPLACE, 2, ["one"]]]))
+    blocks = read_plan(plan, table)
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken" / "1").touch()  # by another process
+    assert share(table, blocks, tmp_path / "taken", -1) == 0 and not measured, "no time is left"
+    assert share(table, blocks, tmp_path / "taken", 60) == 0
+    assert measured == [CLEAN, LAPLACE] and table.get(("one", LAPLACE, 0)) is None
+    assert table.get(("one", LAPLACE, 2))["again"] == 2
+    assert table.pack(tmp_path / "cells.json") == 2, "those on a CPU alone are packed, too"
+    assert share(table, blocks, tmp_path / "other", 60) == 0 and len(measured) == 3
+    for bad in ([["nowhere", 0, ["one"]]], [[CLEAN, 0, ["nobody"]]], [[CLEAN, 3, ["one"]]], {"one": 1}):
+        plan.write_text(json.dumps(bad))
+        with pytest.raises(InputError):
+            read_plan(plan, table)
+
+
+def test_cells_of_two_versions_of_a_reader_are_not_told_together(place, monkeypatch):
+    table = _planted(place, monkeypatch, {"one": {CLEAN: 1.0, LAPLACE: 0.5}})
+    assert one_version(table) == ready_weights()
+    cell = table.get(("one", LAPLACE, 0))
+    table.put({**cell, "weights": {"reader": "0" * 12}})
+    table.put({**table.get(("one", CLEAN, 0)), "weights": {"reader": "1" * 12}})
+    with pytest.raises(InputError, match="one version of the reader"):
+        outcome(table)
+
+
+def test_what_a_cpu_takes_is_told_beside_the_table(place, monkeypatch):
+    table = _planted(place, monkeypatch, {"one": {CLEAN: 1.0, LAPLACE: 0.5}})
+    cell = table.get(("one", LAPLACE, 0))
+    few = scored(place, place.texts[:10])
+    table.put({**cell, "again": 2, "figures": few, "processor_seconds": 601.0})
+    told = next(each for each in outcome(table).tables if each.title.endswith("on a CPU alone"))
+    row = next(each for each in told.rows if each[1] == attackers.QUESTIONS[WRITTEN])
+    assert row[2] == 10 and row[3].value == 1.0 and 0.4 < row[4].value < 0.7
+    assert row[-1] == "**no**" and round(row[-2].value, 1) == 10.0
+    table.put({**cell, "again": 0, "figures": few})
+    assert "(of these the first: 10 `one`)" in outcome(table).tables[0].note
+
+
+def test_what_the_victim_does_is_not_an_attacks_time(place):
+    done = []
+
+    def measure(stolen):
+        done.append("target" in vars(stolen) and "looked_for" in vars(stolen.ground))
+        return scored(place, place.texts)
+
+    table = Cells(place, table={"one": Attacker("tokens", "", measure, (NAMED,))})
+    assert table.measure_column(DEFAULT, [("one", DEFAULT, 0)]) == 0 and done == [True]
+
+
+def test_a_release_that_cannot_be_made_is_left_to_the_attacks(place, monkeypatch):
+    def nowhere(ground):
+        raise LeftOut("it is not installed")
+
+    kinds = {**RELEASES, IRONCORE: replace(RELEASES[IRONCORE], make=nowhere)}
+    monkeypatch.setattr("sfumato_research.attackers.stolen.RELEASES", kinds)
+    Stolen(place, IRONCORE).make_ready()

@@ -15,6 +15,7 @@ from sfumato.errors import InputError
 from sfumato.mechanisms import Laplace
 from sfumato.randomness import InsecureSeedWarning, generator
 from sfumato.sensitivity import Mask
+from sfumato.trials.reading import AttackMethod
 from sfumato_research.dppn import attacks as dppn_attacks
 from sfumato_research.dppn import categories as dppn_categories
 from sfumato_research.dppn import words as dppn_words
@@ -24,8 +25,9 @@ from sfumato_research.dppn.functions import table2
 from sfumato_research.dppn.noise import _clouds, _mechanism, _told
 from sfumato_research.dppn.words import _alike, _heat
 from sfumato_research.sparse import data as sparse_data
+from sfumato_research.sparse import readers as sparse_readers
+from sfumato_research.sparse.passages import distinct
 from sfumato_research.studies import Setting, load_study, measured
-from sfumato_research.studies.data import sts
 from sfumato_research.studies.running import run_study
 
 WHO = ("the mayor", "a doctor", "two students", "the painter", "our neighbour", "an old sailor", "the team")
@@ -163,27 +165,39 @@ def test_shared_dimensions_are_found_and_drawn():
 
 
 def test_table_3_runs_each_attack_on_each_defence(setting, monkeypatch):
-    every = dppn_attacks._attackers
+    def silent(setting, name):
+        def fit(texts, vectors, victim, embedder, seed):
+            return lambda released: [""] * len(released)
 
-    def few(on, setting):
-        made = every(on, setting)
-        assert set(made) == {"Vec2Text", "GEIA", "MLC"}
-        return {"MLC": made["MLC"]}
+        return AttackMethod("writer", "text", fit)
 
-    monkeypatch.setattr(dppn_attacks, "_attackers", few)
-    monkeypatch.setattr(dppn_attacks, "encoder", lambda setting: FAKE)
+    monkeypatch.setattr(sparse_readers, "writer", silent)
+    monkeypatch.setattr(sparse_readers, "encoder", lambda setting: FAKE)
     outcome = dppn_attacks.table3(setting)
-    (row,) = outcome.tables[0].rows
-    assert len(row) == len(outcome.tables[0].columns) == 10
+    (table,) = outcome.tables
+    assert [row[0] for row in table.rows] == ["Vec2Text", "MLC"]
+    writer, row = table.rows
+    at = table.columns.index("DPPN, ε 1")
+    assert writer[at].value is None and writer[at].printed == pytest.approx(0.0128, abs=1e-3)
+    assert "Not measured yet: Vec2Text on DPPN at ε 1." in table.note
+    assert "Vec2Text, ε 1" not in outcome.findings[0].ours, "what is not measured is in no finding"
+    assert len(row) == len(table.columns) == 11
     assert row[2].printed == pytest.approx(0.532)
-    assert [cell.printed for cell in row[4:7]] == pytest.approx([0.4939, 0.4980, 0.4763])
+    assert [cell.printed for cell in row[5:8]] == pytest.approx([0.4939, 0.4980, 0.4763])
     assert row[2].value > 0.5, "clean vectors of so simple sentences can be read"
+    assert "enough to count: classifier" in outcome.findings[0].ours, "attacks that say nothing do not count"
+    printed, geia = (dppn_attacks.table3(setting, (name,)) for name in ("MLC", "GEIA"))
+    (mlc,) = printed.tables[0].rows
+    assert mlc[0] == "MLC" and mlc[1].startswith("three layers") and mlc[2].printed == row[2].printed
+    assert mlc[2].value > 0.5 and "write texts" not in printed.tables[0].note
+    assert [row[0] for row in geia.tables[0].rows] == ["GEIA"] and geia.findings[0].same is None
+    assert "Not measured" not in geia.tables[0].note and all(cell.value is not None for cell in writer[5:7])
 
 
 def test_table_4_reads_every_category_or_says_why_not(setting, monkeypatch):
-    texts = dict.fromkeys(("PII", "STS12"), sparse_data.corpus(setting.data, "sts12").texts)
-    texts["medical"] = ["nothing is wrong"] * 3
-    monkeypatch.setattr(dppn_categories, "_texts", lambda data, name: texts[name])
+    found = distinct([text] for text in sparse_data.corpus(setting.data, "sts12").texts)
+    texts = {"PII": found, "STS12": found, "medical": distinct([["nothing is wrong"]])}
+    monkeypatch.setattr(dppn_categories, "texts_of", lambda data, name: texts[name])
     monkeypatch.setattr(dppn_categories, "encoder", lambda setting: FAKE)
     outcome = dppn_categories.table4(setting)
     (table,) = outcome.tables
@@ -203,7 +217,7 @@ def test_hiding_one_word_is_followed_to_the_others(setting, monkeypatch):
         for n in range(320)
     ]
     monkeypatch.setattr(dppn_words, "GROUPS", groups)
-    monkeypatch.setattr(dppn_words, "sts", lambda data, *names: replace(sts(data, "sts12"), texts=texts))
+    monkeypatch.setattr(dppn_words, "word_texts", lambda setting: texts)
     monkeypatch.setattr(dppn_words, "encoder", lambda setting: FAKE)
     outcome = dppn_words.words(setting)
     alike, spill = outcome.tables

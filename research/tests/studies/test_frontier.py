@@ -13,6 +13,7 @@ from sfumato.concepts import Concept
 from sfumato.embedders.fake import Fake
 from sfumato.evaluation import Sample
 from sfumato.randomness import generator
+from sfumato_research.families import cells, ground
 from sfumato_research.frontier import found, measure, wider, writing
 from sfumato_research.frontier.cases import CASES, near_clusters, patients, people, places
 from sfumato_research.frontier.defences import OURS, pseudonyms
@@ -78,7 +79,7 @@ def data(tmp_path_factory):
 
 @pytest.fixture
 def setting(data, tmp_path, monkeypatch):
-    for module in (measure, wider, writing):
+    for module in (ground, wider, writing):
         monkeypatch.setattr(module, "encoder", lambda setting, model: Fake(dim=48))
     return Setting(data=data, quick=True, cache=tmp_path)
 
@@ -194,7 +195,7 @@ def test_every_part_runs_on_made_up_texts(setting, monkeypatch):
     assert control > floor + 0.3, "the attack reads clean vectors"
     assert terms["clean"][3].value == 1 and terms["best constant guess"][3].value == 0
     assert len(outcome.tables[2].rows) >= 4 and len(outcome.findings) == 3
-    cuts = Cuts([measure.measured("place", "minilm", 0, setting)])
+    cuts = Cuts([cells.measured("place", "minilm", 0, setting)])
     missed = cuts.terms(OURS, found="all", missed=True)
     whole = cuts.terms(OURS, found="all")
     assert missed is not None and whole is not None

@@ -17,7 +17,9 @@ from tests.cli.test_main import sfumato
 from sfumato.embedders.fake import Fake
 from sfumato.errors import InputError, ParameterError
 from sfumato_research.attackers import ground
+from sfumato_research.attackers.releases import RELEASES
 from sfumato_research.leaderboard.cells import ATTACKS, DEFENCES
+from sfumato_research.leaderboard.elsewhere import FIRST, PUBLISHED, attackers_rows
 from sfumato_research.leaderboard.ground import BoardGround
 from sfumato_research.leaderboard.page import board_page, board_rows, fill_board, strongest
 from sfumato_research.leaderboard.rows import BoardRow, from_part
@@ -33,10 +35,11 @@ ATTACKED = ("tokens", "linkage", "use")
 @pytest.fixture
 def setting(data, tmp_path, monkeypatch):  # noqa: F811
     monkeypatch.setattr(ground, "encoder", lambda setting, model: Fake(dim=48))
-    looking = ground.remembered
+    remembered, looking = ground.remembered, ground.looking
     monkeypatch.setattr(
-        ground, "remembered", lambda name, finder, texts, setting: looking(name, "lists", texts, setting)
+        ground, "remembered", lambda name, finder, texts, setting: remembered(name, "lists", texts, setting)
     )
+    monkeypatch.setattr(ground, "looking", lambda name, finder: looking(name, "lists"))
     return Setting(data=data, quick=True, cache=tmp_path / "cache")
 
 
@@ -73,6 +76,35 @@ def test_a_row_run_again_takes_the_place_of_the_old_one(setting, tmp_path):
     dates = {(row.defence, row.attack): row.date for row in rows}
     assert len(dates) == len(rows) == 4
     assert [key for key, each in dates.items() if each != "2020-01-01"] == [("clean", "use")]
+
+
+def test_a_default_is_todays_where_results_say_when_they_were_measured():
+    cell = {"value": 0.5, "low": 0.4, "high": 0.6}
+    row = [
+        "names the hidden term",
+        "tokens",
+        "texts",
+        cell,
+        cell,
+        cell,
+        cell,
+        cell,
+        {"value": 1.0},
+        {"value": None},
+    ]
+    head = ["question", "attack", "he holds", "clean: control", "floor", "prior", "default", "removal"]
+    table = {"columns": [*head, "CPU minutes", "GPU minutes"], "rows": [row]}
+    for part, default, said in (
+        ({"tables": [table]}, "default-copies", PUBLISHED["attackers"]),
+        ({"tables": [table], "date": "2026-11-18"}, "default", "2026-11-18"),
+    ):
+        found = list(attackers_rows({"place": part}))
+        assert [each.defence for each in found] == ["clean", default, "removal"]
+        assert {each.date for each in found} == {said} and {each.study for each in found} == {"attackers"}
+        assert {each.study for each in attackers_rows({"place": part}, FIRST)} == {FIRST}, (
+            "a table of its own"
+        )
+    assert DEFENCES["default"] == "default" and DEFENCES["default-copies"] in RELEASES
 
 
 def test_a_folder_is_shown_by_its_name_alone(setting, tmp_path):

@@ -168,7 +168,9 @@ def test_a_noisy_table_repeats_itself_and_fresh_noise_does_not(data):
     assert len(task.labels) == 300, "a sentence without a known word is left out"
     assert "unheard" not in words.words
     clean = sentence(Identity(max_norm=1e6), words, task, 0)
-    twice = privemb_tasks.SentenceTask(task.flat[[0, 0]], np.array([0, 1]), task.labels[:2], [np.array([0])])
+    twice = privemb_tasks.SentenceTask(
+        task.flat[[0, 0]], np.array([0, 1]), task.labels[:2], [np.array([0])], task.texts[:2]
+    )
     noisy = table(m1(words, 5.0), words, twice, 0)
     assert np.array_equal(noisy[0], noisy[1])
     other = fresh(m1(words, 5.0), words, twice, 0)

@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 import pytest
 from tests.masks import quick_masks
 
+from sfumato.concepts import Concept
 from sfumato.embedders import Fake
 from sfumato.errors import InputError
 from sfumato.randomness import generator
@@ -17,6 +18,8 @@ from sfumato.trials.reading import AttackMethod
 from sfumato_research.sparse import attacks as sparse_attacks
 from sfumato_research.sparse import cases as sparse_cases
 from sfumato_research.sparse import data as sparse_data
+from sfumato_research.sparse import entities as sparse_entities
+from sfumato_research.sparse import readers as sparse_readers
 from sfumato_research.sparse import variants as sparse_variants
 from sfumato_research.sparse import words as sparse_words
 from sfumato_research.sparse.printed import ATTACKS, EPSILONS, METHODS, TRADE_OFF
@@ -63,6 +66,9 @@ def setting(tmp_path_factory):
     _write(fiqa, "queries.jsonl.gz", asked)
     judged = ["query-id\tcorpus-id\tscore\tsplit", *(f"q{n}\td{n}\t1\ttest" for n in range(30))]
     _write(fiqa, "qrels.tsv.gz", judged)
+    _write(
+        data / "sentences", "sentences.tsv.gz", ["source\ttext", *(f"made\t{sentence(n)}" for n in range(99))]
+    )
     for folder, name in sparse_attacks.PII.items():
         texts = [f"{pick(('Mr', 'Mrs'))} Smith {sentence(row)}" for row in range(60)]
         _write(data / folder, f"{name}.jsonl.gz", [json.dumps({"text": text}) for text in texts])
@@ -74,6 +80,15 @@ def setting(tmp_path_factory):
     return Setting(data, quick=True)
 
 
+def _places_found(texts):
+    """What NER would find: places, where they are written with a capital."""
+    places = Concept.from_terms("location", PLACES)
+    return {
+        sparse_entities.digest(text): [(span.start, span.end, "location") for span in places.find(text)]
+        for text in texts
+    }
+
+
 @pytest.fixture(autouse=True)
 def fake_encoder(monkeypatch):
     monkeypatch.setattr(measured, "QUICK", replace(measured.QUICK, rows=130, pool=530, epochs=5, copies=1))
@@ -82,8 +97,9 @@ def fake_encoder(monkeypatch):
     def encoder(setting, model="minilm"):
         return Fake(dim=40 if model == "minilm" else 32)
 
-    for module in (sparse_data, sparse_attacks, sparse_words, sparse_cases):
+    for module in (sparse_data, sparse_attacks, sparse_words, sparse_cases, sparse_readers):
         monkeypatch.setattr(module, "encoder", encoder)
+    monkeypatch.setattr(sparse_entities, "find_entities", _places_found)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -117,8 +133,12 @@ def test_printed_tables_are_whole():
 
 
 def test_table_1_has_every_method_and_its_printed_figure(setting, results):
-    part = _run(setting, results, "table1")["table1"]
-    for table, name in zip(part["tables"], ("sts12", "fiqa"), strict=True):
+    parts = _run(setting, results, "table1", "ner-sts12", "ner-fiqa")
+    part, *tagged = (parts[name] for name in ("table1", "ner-sts12", "ner-fiqa"))
+    tables = [table for each in (part, *tagged) for table in each["tables"]]
+    titles = ["sts12", "fiqa", "sts12, entities found by NER", "fiqa, entities found by NER"]
+    assert [table["title"] for table in tables] == titles
+    for table, name in zip(tables, ("sts12", "fiqa") * 2, strict=True):
         assert [row[0] for row in table["rows"]] == [
             "unprotected", *["Laplace", "Purkayastha", "SPARSE"] * 2, "ours (default protector)",
         ]  # fmt: skip
@@ -129,7 +149,9 @@ def test_table_1_has_every_method_and_its_printed_figure(setting, results):
         assert _values(table, "unprotected", "kept") == [1.0]
         strong, weak = _values(table, "Laplace", "kept")
         assert strong < weak < 1.0
-    assert {finding["table"] for finding in part["findings"]} == {"Table 1"}
+    assert {finding["table"] for each in (part, *tagged) for finding in each["findings"]} == {"Table 1"}
+    for name, each in zip(("sts12", "fiqa"), tagged, strict=True):
+        assert all(f"({name}, entities found by NER)" in finding["claim"] for finding in each["findings"])
     assert "printed ε" in whole({"table1": part}, "results")
 
 
@@ -156,21 +178,29 @@ def test_encoders_each_get_their_own_noise(setting, results, monkeypatch):
     assert sum(row[0].startswith("printed") for row in table["rows"]) == 12
 
 
+def _says_the_same(setting, name):
+    def fit(texts, vectors, victim, embedder, seed):
+        return lambda released: ["London and Paris"] * len(released)
+
+    return AttackMethod("writer", "text", fit)
+
+
 def test_every_attack_gets_its_line(setting, results, monkeypatch):
-    def silent(on, setting):
-        def fit(texts, vectors, victim, embedder, seed):
-            return lambda released: ["London and Paris"] * len(released)
-
-        return {"Vec2Text": AttackMethod("writer", "text", fit), "MLC": on.tokens}
-
-    monkeypatch.setattr(sparse_attacks, "attackers", silent)
-    table = _run(setting, results, "table2")["table2"]["tables"][0]
-    assert [row[0] for row in table["rows"]] == ["Vec2Text (writer)", "MLC (tokens)"]
+    monkeypatch.setattr(sparse_readers, "writer", _says_the_same)
+    parts = _run(setting, results, "table2", "geia")
+    (table,), (other,) = (parts[name]["tables"] for name in ("table2", "geia"))
+    assert [row[0] for row in table["rows"]] == ["Vec2Text (practised)", "MLC (tokens)"]
+    assert [row[0] for row in other["rows"]] == ["GEIA (language model)"]
     writer, classifier = table["rows"]
-    assert {cell["value"] for cell in writer[1:]} == {writer[1]["value"]}  # it says the same of every release
+    read = [writer[1], writer[2], *writer[4:]]
+    assert {cell["value"] for cell in read} == {writer[1]["value"]}  # it says the same of every release
     assert classifier[1]["value"] > classifier[2]["value"]
     printed = dict(zip(table["columns"][1:], (cell["printed"] for cell in writer[1:]), strict=True))
     assert printed["SPARSE, ε 10"] == pytest.approx(ATTACKS["Vec2Text"][6] / 100)
+    assert "well enough: Vec2Text." in table["note"] and "SmolLM2" not in table["note"]
+    assert "well enough: GEIA." in other["note"] and "SmolLM2" in other["note"]
+    assert parts["geia"]["findings"][0]["same"] is None, "an attack that does not count decides nothing"
+    assert parts["table2"]["findings"][0]["ours"].count(" of 1") == 1, "the classifier alone counts"
 
 
 def test_notes_are_sentences_with_the_word(setting):

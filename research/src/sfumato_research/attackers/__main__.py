@@ -1,6 +1,7 @@
 """Cells on their own, to share them out over processes and machines: `python -m sfumato_research.attackers`.
 
     ... --data DATA --cache CACHE --release clean --device cuda    # the cells of one column
+    ... --data DATA --cache CACHE --plan plan.json --minutes 14    # in several processes: blocks, in turn
     ... --data DATA --cache CACHE --pack cells.json.gz             # all that are there, as one file
     ... --data DATA --cache CACHE --join cells.json.gz             # on the other machine
     ... --data DATA --cache CACHE --tell docs/results              # attackers.json from the cells there are
@@ -10,7 +11,7 @@ A cell that is there is never measured again, so a run that was stopped goes on.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated
@@ -21,6 +22,7 @@ from sfumato.cli.output import console
 
 if TYPE_CHECKING:
     from sfumato_research.attackers.cells import Cells
+    from sfumato_research.attackers.ground import Ground
 
 
 def main(
@@ -33,6 +35,11 @@ def main(
         list[int] | None, typer.Option(min=0, max=1, help="0: only first runs; 1: only the second ones.")
     ] = None,
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
+    embeds_on: Annotated[str, typer.Option(help="Where the encoder is, if not there.")] = "",
+    plan: Annotated[
+        Path | None, typer.Option(help="Measure its blocks, in turn with others that do.", exists=True)
+    ] = None,
+    minutes: Annotated[float, typer.Option(min=0, help="After which no block of a plan is begun.")] = 600,
     quick: Annotated[bool, typer.Option("--quick", help="A small version.")] = False,
     seed: Annotated[int, typer.Option(min=0)] = 0,
     join: Annotated[list[Path] | None, typer.Option(help="Take cells over.", exists=True)] = None,
@@ -48,8 +55,8 @@ def main(
     from sfumato_research.attackers.attackers import ATTACKERS
     from sfumato_research.attackers.cells import Cells
     from sfumato_research.attackers.ground import Ground
-    from sfumato_research.attackers.releases import IRONCORE, RELEASES, SEALED
-    from sfumato_research.attackers.stolen import Stolen
+    from sfumato_research.attackers.releases import RELEASES
+    from sfumato_research.attackers.sharing import read_plan, share
     from sfumato_research.frontier.cases import CASES
     from sfumato_research.studies.base import Setting
 
@@ -61,21 +68,32 @@ def main(
 
     _known(attack, ATTACKERS, "attack")
     _known(release, RELEASES, "release")
-    ground = Ground(Setting(data, quick, seed, device, cache, say), case)
+    ground = Ground(Setting(data, quick, seed, device, cache, say), case, embeds_on=embeds_on)
     cells = Cells(ground)
     for path in join or []:
         say(f"{cells.join(path)} cells taken over from {path}")
     if freeze:
-        for label in (IRONCORE, SEALED):
-            say(f"kept: {label}, {Stolen(ground, label).target.documents().shape}")
+        _freeze(ground, say)
     elif pack is not None:
         say(f"{cells.pack(pack)} cells packed into {pack}")
     elif tell is not None:
         _tell(cells, tell)
         say(f"told in {tell}")
+    elif plan is not None:
+        failed = share(cells, read_plan(plan, cells), cache / f"taken-{plan.stem}", 60 * minutes)
+        say(f"done, {failed} cells failed")
     elif not join:
         cells.measure(attack or [], release or [], time or (0, 1))
         say("done")
+
+
+def _freeze(ground: Ground, say: Callable[[str], None]) -> None:
+    """Draw what nobody can draw again."""
+    from sfumato_research.attackers.releases import IRONCORE, SEALED
+    from sfumato_research.attackers.stolen import Stolen
+
+    for label in (IRONCORE, SEALED):
+        say(f"kept: {label}, {Stolen(ground, label).target.documents().shape}")
 
 
 def _tell(cells: Cells, folder: Path) -> None:

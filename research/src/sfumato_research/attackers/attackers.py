@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sfumato.attacks import ATTACKS
-from sfumato_research.attackers import knowing, naming, pooling
+from sfumato_research.attackers import knowing, naming, pooling, practising
 from sfumato_research.attackers.ground import Ground
 from sfumato_research.attackers.knowing import KEPT, KNOWING, MEMBER, TOLD
 from sfumato_research.attackers.naming import LINKED, NAMED, WRITTEN, registered
@@ -73,7 +73,7 @@ ATTACKERS: Mapping[str, Attacker] = {
         registered(
             "corrector", public=True, epochs=(6.0, 3.0, 0.5), width=(384, 192, 64), layers=(4, 2, 1),
             wordpieces=(12_000, 6000, 800), longest=(48, 32, 32), held_back=(0.02, 0.02, 0.05),
-            corrections=(3.0, 1.0, 0.5), steps=(10, 3, 1), rows=(600, 150, 10),
+            corrections=(3.0, 1.0, 0.5), steps=(10, 3, 1), rows=(300, 150, 10),
         ),
         _READS,
         quick=False,
@@ -84,17 +84,14 @@ ATTACKERS: Mapping[str, Attacker] = {
     "minilm, 20 steps": Attacker(
         "minilm",
         "the encoder",
-        registered("minilm", steps=(20, 5, 1), branch=(8, 4, 1), beam=(4, 4, 1), rows=(600, 80, 5)),
+        registered("minilm", steps=(20, 5, 1), branch=(8, 4, 1), beam=(4, 4, 1), rows=(300, 80, 5)),
         _READS,
         quick=False,
     ),
     "practised": Attacker(
         "practised",
         _PUBLIC,
-        registered(
-            "practised", public=True, own=False, likeliest=(4, 2, 1), practice=(None, 2000, 64),
-            made=(0.0, 0.0, 0.0), rows=(600, 200, 5),
-        ),
+        practising.at_once,
         _READS,
         recent=True,
         quick=False,
@@ -102,10 +99,7 @@ ATTACKERS: Mapping[str, Attacker] = {
     "practised, 10 steps": Attacker(
         "practised",
         f"{_PUBLIC}; the encoder",
-        registered(
-            "practised", public=True, own=False, likeliest=(4, 1, 1), practice=(None, 2000, 64),
-            made=(0.0, 0.0, 0.0), steps=(10, 2, 1), beam=(4, 2, 1), branch=(8, 2, 1), rows=(600, 60, 5),
-        ),
+        practising.with_steps,
         _READS,
         recent=True,
         quick=False,
@@ -113,7 +107,7 @@ ATTACKERS: Mapping[str, Attacker] = {
     "zero-shot": Attacker(
         "zero-shot",
         "the encoder; a language model",
-        registered("zero-shot", queries=(2000, 500, 100), rows=(100, 5, 2)),
+        registered("zero-shot", queries=(2000, 500, 100), rows=(30, 5, 2)),
         _READS,
         recent=True,
         quick=False,

@@ -21,9 +21,11 @@ from sfumato_research.attackers.ground import Ground
 from sfumato_research.attackers.naming import scored
 from sfumato_research.attackers.releases import LAPLACE, RELEASES, ROTATION, releases
 from sfumato_research.attackers.stolen import Stolen
+from sfumato_research.attackers.weights import ready_weights
 
 CellKey = tuple[str, str, int]
-"""Attack, release, and which time it is run: 0, or 1 for the second."""
+"""Attack, release, and which time it is run: 0, 1 for the second, 2 on a CPU with its settings for one."""
+SECOND, ON_CPU = 1, 2
 ALIASES = {"rotation, learning side leaked": ROTATION}
 """Other names of columns; a cell under such a name counts before one under the column's own."""
 _LARGEST = 256 << 20
@@ -43,8 +45,16 @@ class Cells:
         columns = releases(self.ground.setting.quick)
         rows = attackers(self.ground)
         first = [(row, column, 0) for column in columns for row in rows]
-        again = [(row, LAPLACE, 1) for row in rows if LAPLACE in columns]
+        again = [(row, LAPLACE, SECOND) for row in rows if LAPLACE in columns]
         return [*first, *again]
+
+    def alone(self) -> list[CellKey]:
+        """What may be run on a CPU besides, to see what it takes there."""
+        return [(row, LAPLACE, ON_CPU) for row in attackers(self.ground)]
+
+    def there(self) -> list[dict[str, Any]]:
+        """Every cell there is."""
+        return [cell for key in [*self.wanted(), *self.alone()] if (cell := self.get(key)) is not None]
 
     def get(self, key: CellKey) -> dict[str, Any] | None:
         """A cell that is there."""
@@ -71,28 +81,36 @@ class Cells:
         """
         failed = 0
         for column in dict.fromkeys(key[1] for key in self.wanted()):
-            missing = [
-                key
-                for key in self.wanted()
-                if key[1] == column
-                and (not rows or key[0] in rows)
-                and (not columns or column in columns)
-                and key[2] in times
-                and self.get(key) is None
-            ]
-            if missing:
-                stolen = Stolen(self.ground, column)
-                for key in missing:
-                    self.ground.setting.on_step(f"{self.ground.name}: {key[0]} on {column}")
-                    try:
-                        self.put(measured(stolen, key, self.table[key[0]]))
-                    except MissingPackageError as error:
-                        self.ground.setting.on_step(f"left out: {error}")
-                    except Exception as error:  # whatever it is: the others are measured all the same
-                        failed += 1
-                        self.ground.setting.on_step(f"FAILED {key}: {type(error).__name__}: {error!s:.300}")
+            failed += self.measure_column(
+                column,
+                [
+                    key
+                    for key in self.wanted()
+                    if key[1] == column
+                    and (not rows or key[0] in rows)
+                    and (not columns or column in columns)
+                    and key[2] in times
+                ],
+            )
         if failed:
             raise SfumatoError(f"{failed} cells failed and are not kept. Run the command again to go on.")
+
+    def measure_column(self, column: str, keys: Collection[CellKey]) -> int:
+        """Measure those of one release that are missing; return how many failed."""
+        missing, failed, say = [key for key in keys if self.get(key) is None], 0, self.ground.setting.on_step
+        stolen = Stolen(self.ground, column)
+        if missing:
+            stolen.make_ready()
+        for key in missing:
+            say(f"{self.ground.name}: {key[0]} on {column}")
+            try:
+                self.put(measured(stolen, key, self.table[key[0]]))
+            except MissingPackageError as error:
+                say(f"left out: {error}")
+            except Exception as error:  # whatever it is: the others are measured all the same
+                failed += 1
+                say(f"FAILED {key}: {type(error).__name__}: {error!s:.300}")
+        return failed
 
     def join(self, path: Path, *, again: bool = False) -> int:
         """Take over the cells of a file that another machine wrote; and how many there were."""
@@ -113,7 +131,7 @@ class Cells:
 
     def pack(self, path: Path) -> int:
         """Write every cell that is there into one file."""
-        found = [cell for key in self.wanted() if (cell := self.get(key)) is not None]
+        found = self.there()
         text = json.dumps({"cells": [_rounded(each) for each in found]})
         write_atomic(path, gzip.compress(text.encode(), mtime=0) if path.suffix == ".gz" else text.encode())
         return len(found)
@@ -138,6 +156,7 @@ class Cells:
 def measured(stolen: Stolen, key: CellKey, attacker: Attacker) -> dict[str, Any]:
     """Run one attack on one release; where it cannot be run, say why."""
     ground, setting = stolen.ground, stolen.ground.setting
+    stolen.lent = (0.0, 0.0)
     wall, processor = monotonic(), process_time()
     figures: dict[str, Any] = {}
     reason = ""
@@ -159,8 +178,9 @@ def measured(stolen: Stolen, key: CellKey, attacker: Attacker) -> dict[str, Any]
         "seed": setting.seed,
         "device": setting.device,
         "date": date.today().isoformat(),
-        "seconds": round(monotonic() - wall, 2),
-        "processor_seconds": round(process_time() - processor, 2),
+        "weights": ready_weights(),
+        "seconds": round(monotonic() - wall + stolen.lent[0], 2),
+        "processor_seconds": round(process_time() - processor + stolen.lent[1], 2),
         "left_out": reason,
         "figures": figures,
         "groups": ground.groups.tolist(),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from sfumato_research.attackers.attackers import ATTACKERS, QUESTIONS
 from sfumato_research.attackers.cells import Cells
@@ -24,10 +24,14 @@ from sfumato_research.frontier.nested import Nested
 from sfumato_research.studies.base import Finding
 
 MASKS, HALF, MOST, KEYS = 0.8, 0.5, 0.25, 0.9
+_UNPAIRED, _FEW = "unpaired", 3
 
 
 def claims(title: str, cells: Cells) -> list[Finding]:
-    """A finding a claim, of those whose releases were attacked."""
+    """A finding a claim, of those whose releases were attacked.
+
+    Where the attack that is strongest on clean vectors was not run, who is strongest is open: so is a claim.
+    """
     figures, there = CellFigures(cells), columns_of(cells)
     masks = f"masks hide nothing: the strongest names at least {MASKS:.0%} of what it names from clean"
     keys = f"keys give way to pairs: at least {KEYS:.0%} of what is named from clean"
@@ -53,13 +57,26 @@ def _kept(
 ) -> list[Finding]:
     """What the strongest names of releases, as a share of what the strongest names from clean vectors."""
     clean, said, held = figures.strongest(CLEAN, NAMED), list[str](), list[bool]()
+    subject = f"{title}: {', '.join(labels)}"
+    missing = _untried(figures, [label for label in labels if label in there], NAMED)
+    if missing:
+        return [Finding(subject, claim, "–", missing, None)]
     for label in labels:
         row = figures.strongest(label, NAMED) if label in there else None
         found = None if clean is None or row is None else figures.kept(row, label, clean, NAMED)
         if found is not None:
             said.append(f"{label} {_percent(found)}, by {row}")
             held.append(holds(found))
-    return [Finding(f"{title}: {', '.join(labels)}", claim, "–", "; ".join(said), all(held))] if held else []
+    return [Finding(subject, claim, "–", "; ".join(said), all(held))] if held else []
+
+
+def _untried(figures: CellFigures, labels: Sequence[str], question: str) -> str:
+    """Where the attack that is strongest on clean vectors was not run, in words; "" where it was."""
+    missing = {label: row for label in labels if (row := figures.untried(label, question)) is not None}
+    if not missing:
+        return ""
+    where = ", ".join(missing) if len(missing) <= _FEW else f"{len(missing)} of {len(labels)} columns"
+    return f"no verdict: `{next(iter(missing.values()))}` was not run on {where}"
 
 
 def _default(title: str, figures: CellFigures, there: list[str]) -> list[Finding]:
@@ -67,31 +84,39 @@ def _default(title: str, figures: CellFigures, there: list[str]) -> list[Finding
     if DEFAULT not in there or row is None:
         return []
     made = []
+    missing = _untried(figures, [DEFAULT], NAMED)
     absolute = figures.relative(row, DEFAULT, NAMED)
     if absolute is not None:
         claim = f"absolute leakage of the strongest at most {MOST:.0%}"
         said = f"{_percent(absolute)}, by {row}"
-        made.append(Finding(f"{title}: {DEFAULT}", claim, "goal", said, absolute.high <= MOST))
+        held = None if missing else absolute.high <= MOST
+        made.append(Finding(f"{title}: {DEFAULT}", claim, "goal", missing or said, held))
     other = figures.strongest(REMOVAL, NAMED)
     gap = None if other is None else figures.difference(row, other, DEFAULT, REMOVAL, NAMED)
     if gap is not None:
-        same = True if gap.high < 0 else False if gap.low > 0 else None
+        lacking = figures.untried(REMOVAL, NAMED)
+        fewer = gap.high < 0  # an attack more on removal could only show more of its terms
+        same = None if missing else True if fewer else False if gap.low > 0 and not lacking else None
         said = f"{_percent(gap, '+.1%')} of the terms; {row} against {other}"
+        beside = f"; `{lacking}` was not run on {REMOVAL}" if lacking else ""
         claim = "shows the strongest attack fewer terms than removal does"
-        made.append(Finding(f"{title}: {DEFAULT}", claim, "–", said, same))
+        made.append(Finding(f"{title}: {DEFAULT}", claim, "–", missing or f"{said}{beside}", same))
     return made
 
 
 def _unpaired(title: str, figures: CellFigures, there: list[str]) -> list[Finding]:
     said, held = list[str](), list[bool]()
     labels = (ROTATION, IRONCORE)
+    claim = "keys give way without a pair: more rows are named than by chance"
+    if any(label in there and figures.cells.get((_UNPAIRED, label, 0)) is None for label in labels):
+        missing = f"no verdict: `{_UNPAIRED}` was not run"
+        return [Finding(f"{title}: {', '.join(labels)}", claim, "–", missing, None)]
     for label in labels:
-        found = figures.figure("unpaired", label, LINKED) if label in there else None
-        chance = None if found is None else figures.prior("unpaired", LINKED)
+        found = figures.figure(_UNPAIRED, label, LINKED) if label in there else None
+        chance = None if found is None else figures.prior(_UNPAIRED, LINKED)
         if found is not None and chance is not None:
             said.append(f"{label} {_percent(found, '.1%')}, chance {chance.value:.1%}")
             held.append(found.low > chance.value)
-    claim = "keys give way without a pair: more rows are named than by chance"
     return [Finding(f"{title}: {', '.join(labels)}", claim, "–", "; ".join(said), all(held))] if held else []
 
 
@@ -134,6 +159,10 @@ def _low(found: Nested, several: int) -> float:
 
 def _recent(title: str, figures: CellFigures, there: list[str]) -> list[Finding]:
     said, held = list[str](), list[bool]()
+    claim = "an attack of 2026 is the strongest in at least half of the columns"
+    missing = _untried(figures, there, NAMED) or _untried(figures, there, WRITTEN)
+    if missing:
+        return [Finding(f"{title}: attacks", claim, "–", missing, None)]
     for question in (NAMED, WRITTEN):
         best = [figures.strongest(label, question) for label in there]
         known = [row for row in best if row is not None]
@@ -141,7 +170,6 @@ def _recent(title: str, figures: CellFigures, there: list[str]) -> list[Finding]
             new = sum(ATTACKERS[row].recent for row in known)
             said.append(f"{QUESTIONS[question]}: {new} of {len(known)}")
             held.append(2 * new >= len(known))
-    claim = "an attack of 2026 is the strongest in at least half of the columns"
     return [Finding(f"{title}: attacks", claim, "–", "; ".join(said), all(held))] if held else []
 
 

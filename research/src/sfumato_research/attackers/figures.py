@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.types import Floats
-from sfumato_research.attackers.cells import Cells
+from sfumato_research.attackers.cells import ON_CPU, Cells
 from sfumato_research.attackers.knowing import MEMBER
 from sfumato_research.attackers.naming import NAMED
-from sfumato_research.attackers.releases import CLEAN, FLOOR
+from sfumato_research.attackers.releases import CLEAN, FLOOR, LAPLACE
 from sfumato_research.frontier.nested import Nested, auc, nested, share
 
 MARGIN = 0.05
@@ -41,7 +41,14 @@ class CellFigures:
 
     def column(self, row: str, release: str, question: str, part: str = "value") -> Column | None:
         """Hits of one row on one release; `part` may also be its floor or its prior."""
-        cell = self.cells.get((row, release, 0))
+        return self._column(self.cells.get((row, release, 0)), question, part)
+
+    def alone(self, row: str, question: str) -> Nested | None:
+        """What an attack reached on a CPU, with its settings for one."""
+        found = self._column(self.cells.get((row, LAPLACE, ON_CPU)), question, "value")
+        return None if found is None else found.figure()
+
+    def _column(self, cell: dict[str, Any] | None, question: str, part: str) -> Column | None:
         found: dict[str, Any] | None = None if cell is None else cell["figures"].get(question)
         if found is None or question == MEMBER:
             return None
@@ -92,6 +99,11 @@ class CellFigures:
             if figure is not None and self.works(row, question):
                 found[row] = figure.value
         return max(found, key=lambda row: found[row]) if found else None
+
+    def untried(self, release: str, question: str) -> str | None:
+        """The attack that is strongest on clean vectors, where it was not run on this release."""
+        row = self.strongest(CLEAN, question)
+        return row if row is not None and self.cells.get((row, release, 0)) is None else None
 
     def as_strong(self, release: str, question: str, row: str) -> list[str]:
         """Others whose difference from this one, on the rows both read, cannot be told from nothing."""
@@ -160,9 +172,8 @@ class CellFigures:
     def minutes(self, row: str) -> tuple[float | None, float | None]:
         """Mean minutes a release, of processor and of GPU; None where none of its cells was run so."""
         spent: dict[bool, list[float]] = {True: [], False: []}
-        for key in self.cells.wanted():
-            cell = self.cells.get(key) if key[0] == row else None
-            if cell is not None and cell["figures"]:
+        for cell in self.cells.there():
+            if cell["attack"] == row and cell["figures"]:
                 gpu = cell["device"] != "cpu"
                 spent[gpu].append(float(cell["seconds" if gpu else "processor_seconds"]) / 60)
         mean = {gpu: float(np.mean(each)) if each else None for gpu, each in spent.items()}

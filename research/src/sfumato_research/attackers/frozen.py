@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +33,7 @@ Arrays = dict[str, NDArray[Any]]
 
 
 class Frozen:
-    """Releases of the pool: one is attacked, and another is of the pairs that leaked."""
+    """One release of the pool: some rows of it are attacked, and others are the pairs that leaked."""
 
     draws, repeats = 1, False
 
@@ -43,11 +45,11 @@ class Frozen:
         """Pairs that leaked; what is clean is not kept here."""
         if public:
             raise InputError(f"{self.label} keeps no clean vectors: take them from the ground.")
-        return self.documents(1)[rows], None
+        return self.documents()[rows], None
 
     def documents(self, draw: int = 0) -> Vectors:
-        """One of the two, or the only one where a second would be the same."""
-        return np.asarray(self.kept.get(f"draw{draw}", self.kept["draw0"]), np.float32)
+        """The only one there is."""
+        return np.asarray(self.kept["draw0"], np.float32)
 
     def others(self, texts: Sequence[str]) -> Vectors:
         """Refuse: what is secret releases nothing else."""
@@ -63,12 +65,15 @@ def _kept(ground: Ground, label: str, make: Callable[[Ground], Arrays]) -> Froze
             raise InputError(f"{path} must be of the rows asked about. Found others. Delete it.")
         return Frozen(label, found)
     found = make(ground) | {"rows": np.array(ground.digest)}
-    if path is not None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_suffix(".part.npz")
-        np.savez_compressed(part, **found)
-        part.replace(path)
-    return Frozen(label, found)
+    if path is None:
+        return Frozen(label, found)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_suffix(f".{os.getpid()}.npz")
+    np.savez_compressed(part, **found)
+    with suppress(FileExistsError):  # of processes that draw at once, all take what the first one kept
+        os.link(part, path)
+    part.unlink()
+    return _kept(ground, label, make)
 
 
 def frozen_ironcore(ground: Ground) -> Frozen:
@@ -79,10 +84,8 @@ def frozen_ironcore(ground: Ground) -> Frozen:
             raise LeftOut(f"it is not installed: {BASELINES.install_line('ironcore')}")
         kind: Callable[..., Baseline] = BASELINES.get("ironcore")
         defence = kind(approximation=(APPROXIMATION,)).fit(ground.sample)[0]
-        target = DefenceTarget(defence, ground.pool, seed=ground.cut)
-        drawn = [target.documents(draw) for draw in (0, 1)]
-        scale = np.abs(drawn[0]).max()
-        return {f"draw{draw}": (each / scale).astype(np.float16) for draw, each in enumerate(drawn)}
+        drawn = DefenceTarget(defence, ground.pool, seed=ground.cut).documents()
+        return {"draw0": (drawn / np.abs(drawn).max()).astype(np.float16)}
 
     return _kept(ground, "IronCore", make)
 

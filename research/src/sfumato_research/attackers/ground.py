@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.concepts import Concept
+from sfumato.concepts.detectors.labelled import Labelled
+from sfumato.embedders import CachedEmbedder
 from sfumato.embedders.base import Embedder
 from sfumato.embedders.remembering import RememberingEmbedder
 from sfumato.evaluation import Sample
@@ -23,7 +25,7 @@ from sfumato.trials.split import Split
 from sfumato.trials.suite import Suite
 from sfumato.types import Floats, Rows
 from sfumato_research.frontier.cases import CASES, GoldCase
-from sfumato_research.frontier.found import informed_texts, remembered
+from sfumato_research.frontier.found import informed_texts, looking, remembered
 from sfumato_research.frontier.measure import belonging, cut_texts, sizes
 from sfumato_research.frontier.public import public_sentences
 from sfumato_research.studies.base import Setting
@@ -43,6 +45,8 @@ class Ground:
 
     setting: Setting
     name: str
+    embeds_on: str = field(default="", kw_only=True)
+    """Where the encoder is, if not on the setting's device."""
 
     @property
     def cut(self) -> int:
@@ -73,8 +77,8 @@ class Ground:
 
     @cached_property
     def embedder(self) -> RememberingEmbedder:
-        """The victim's encoder, on the setting's device."""
-        return RememberingEmbedder(_encoder(self.setting, self.model))
+        """The victim's encoder."""
+        return RememberingEmbedder(_encoder(self.setting, self.model, self.embeds_on))
 
     @cached_property
     def pool(self) -> Split:
@@ -106,9 +110,12 @@ class Ground:
 
     @cached_property
     def looked_for(self) -> Concept:
-        """What our own detector finds, looked for once."""
-        every = [*self.case.texts, *self.corpus, *informed_texts(self.pool, self.suite, self.cut)]
-        return remembered(self.case.looked_for, "all", every, self.setting)
+        """What our own detector finds, looked for once; attackers' other texts it looks at as they come."""
+        every = [*self.case.texts, *self.public, *informed_texts(self.pool, self.suite, self.cut)]
+        found = remembered(self.case.looked_for, "all", every, self.setting)
+        assert isinstance(found.detector, Labelled)
+        found.detector.otherwise = looking(self.case.looked_for, "all").detector
+        return found
 
     @cached_property
     def sample(self) -> Sample:
@@ -198,9 +205,13 @@ def digest_of(texts: Sequence[str]) -> str:
     return hashlib.blake2b(joined, digest_size=12).hexdigest()
 
 
-def _encoder(setting: Setting, model: str) -> Embedder:
-    if setting.device == "cpu" or model != MODEL:
+def _encoder(setting: Setting, model: str, device: str) -> Embedder:
+    """On a GPU vectors are soon made again; what a CPU made is kept, and what a GPU made for one."""
+    if model != MODEL or {setting.device, device or "cpu"} == {"cpu"}:
         return encoder(setting, model)
     from sfumato.embedders.minilm import MiniLM
 
-    return MiniLM(device=setting.device)
+    made = MiniLM(device=device or setting.device)
+    if setting.device == "cpu" and setting.cache is not None:
+        return CachedEmbedder(made, setting.cache / model)
+    return made

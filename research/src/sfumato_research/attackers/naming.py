@@ -91,16 +91,12 @@ def averaged(stolen: Stolen) -> Found:
     return named(ground, [count_leaked(ground.truth, read(seen))])
 
 
-def registered(
-    name: str, *, public: bool = False, own: bool = True, **sizes: tuple[Any, Any, Any]
-) -> Measure:
-    """Any attack of the table that names terms or writes texts.
+def registered(name: str, *, public: bool = False, **sizes: tuple[Any, Any, Any]) -> Measure:
+    """Any attack of the table that reads the encoder's own vectors, and is given a map back into them.
 
     Args:
         name: in the table of attacks.
         public: whether it learns from public sentences, too.
-        own: whether it reads the encoder's own vectors, and is given a map back into them; else it takes
-            releases as they are.
         sizes: settings, each for a GPU, for a CPU and for a quick run; `rows` is how many it reads.
     """
 
@@ -112,11 +108,10 @@ def registered(
         if kind.needs == "nothing":
             known = LearningSide([], stolen.ground.pool.clean[:0], stolen.told)
         else:
-            known = stolen.own_training() if own else stolen.training()
-            known = stolen.with_public(known, ground.public, own=own) if public else known
+            known = stolen.own_training()
+            known = stolen.with_public(known, ground.public, own=True) if public else known
         fitted = attack.fit(known.texts, known.vectors, known.victim)
-        released = stolen.read(0, rows)
-        return scored(ground, fitted.recover(stolen.readable(released) if own else released).rows)
+        return scored(ground, fitted.recover(stolen.readable(stolen.read(0, rows))).rows)
 
     return measure
 

@@ -26,9 +26,9 @@ from sfumato_research.frontier.defences import ours
 
 CLEAN, FLOOR = "clean", "labels taken out"
 LAPLACE, SPARSE, DPPN = "Laplace 1.4", "SPARSE", "DPPN"
-DEFAULT, REMOVAL = "default", "removal"
-TODAY = "default, placeholder"
-"""`sfumato learn` as it is now; the study's own default takes eight copies, as its figures did."""
+DEFAULT, REMOVAL, UNNEUTRAL = "default", "removal", "--neutral 0"
+COPIES = "default, eight copies"
+"""The default of earlier versions; no column of the table."""
 ROTATION, IRONCORE, CODES, SEALED = "rotation", "IronCore", "codes, 64 bits", "sealed"
 KNOWN_CELLS = "sealed, codebook known"
 BITS = 64
@@ -91,9 +91,12 @@ def _baseline(name: str, **settings: object) -> Callable[[Ground], Defence]:
 
 
 def _ours(name: str, **changed: object) -> Callable[[Ground], Defence]:
+    """What `sfumato learn` makes with its defaults, or with other settings."""
+    given = {"neutral_by": LearnSettings().neutral_by, **changed}
+
     def make(ground: Ground) -> Defence:
         sample = ground.sample
-        return ours(sample.texts, ground.embedder, sample.concept, name, ground.cut, **changed)
+        return ours(sample.texts, ground.embedder, sample.concept, name, ground.cut, **given)
 
     return make
 
@@ -138,8 +141,8 @@ RELEASES: Mapping[str, ReleaseKind] = {
     SPARSE: _by(_baseline("sparse", noise_ratios=(1.4,))),
     DPPN: _by(_baseline("suppression", noise_ratios=(1.4,))),
     DEFAULT: _by(_ours(DEFAULT)),
-    TODAY: _by(_ours(TODAY, neutral_by=LearnSettings().neutral_by)),
-    "--neutral 0": _by(_ours("neutral 0", neutral=0)),
+    COPIES: _by(_ours(COPIES, neutral_by="copies")),
+    UNNEUTRAL: _by(_ours("neutral 0", neutral=0)),
     "LEACE": _by(_baseline("leace", labels=("terms",))),
     REMOVAL: _by(_baseline("removal", stars=(False,))),
     ROTATION: _by(_baseline("rotation"), "rotation", secret=True),
@@ -149,7 +152,7 @@ RELEASES: Mapping[str, ReleaseKind] = {
     KNOWN_CELLS: _by(_cells),
 }
 QUICK = (CLEAN, FLOOR, LAPLACE, DEFAULT, SEALED)
-STUDIED = tuple(label for label in RELEASES if label != TODAY)
+STUDIED = tuple(label for label in RELEASES if label != COPIES)
 COLUMNS = tuple(label for label in STUDIED if label not in (CLEAN, FLOOR))
 """What stands beside the control."""
 

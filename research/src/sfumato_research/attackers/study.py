@@ -9,7 +9,13 @@ from sfumato_research.attackers.cells import Cells
 from sfumato_research.attackers.claims import claims
 from sfumato_research.attackers.ground import MODEL, Ground
 from sfumato_research.attackers.releases import CLEAN, FLOOR, STUDIED
-from sfumato_research.attackers.tables import left_out, main_table, repeats_table, strongest_table
+from sfumato_research.attackers.tables import (
+    alone_table,
+    left_out,
+    main_table,
+    repeats_table,
+    strongest_table,
+)
 from sfumato_research.frontier.cases import CASES
 from sfumato_research.frontier.public import NEEDS
 from sfumato_research.studies.base import Setting, Study, StudyOutcome, StudyPart
@@ -39,17 +45,20 @@ def outcome(cells: Cells) -> StudyOutcome:
     tables = [
         main_table(f"{title}: attacks x releases, all-MiniLM-L6-v2", cells),
         strongest_table(f"{title}: the strongest attack of each column", cells),
+        alone_table(f"{title}: on a CPU alone", cells),
         repeats_table(f"{title}: the same seed twice", cells),
         left_out(cells),
     ]
-    return StudyOutcome(tables, findings=claims(title, cells), took=took(cells))
+    measured = max((cell.get("date", "") for cell in cells.there()), default="")
+    return StudyOutcome(tables, findings=claims(title, cells), took=took(cells), date=measured)
 
 
 def took(cells: Cells) -> str:
     """What all cells that are there took, wherever that was."""
     there = [cell for key in cells.wanted() if (cell := cells.get(key)) is not None]
-    gpu = sum(cell["seconds"] for cell in there if cell["device"] != "cpu") / 60
-    cpu = sum(cell["processor_seconds"] for cell in there if cell["device"] == "cpu") / 60
+    every = cells.there()
+    gpu = sum(cell["seconds"] for cell in every if cell["device"] != "cpu") / 60
+    cpu = sum(cell["processor_seconds"] for cell in every if cell["device"] == "cpu") / 60
     beside = f" and {gpu:.0f} of GPU" if gpu else ""
     return f"{len(there)} of {len(cells.wanted())} cells, {cpu:.0f} minutes of processor{beside}"
 

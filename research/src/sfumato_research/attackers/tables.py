@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from sfumato_research.attackers.attackers import ATTACKERS, QUESTIONS
-from sfumato_research.attackers.cells import Cells
+from sfumato_research.attackers.cells import ON_CPU, SECOND, Cells
 from sfumato_research.attackers.figures import CellFigures
 from sfumato_research.attackers.knowing import MEMBER
+from sfumato_research.attackers.naming import NAMED, WRITTEN
 from sfumato_research.attackers.releases import COLUMNS, LAPLACE
+from sfumato_research.attackers.weights import one_version
 from sfumato_research.frontier.nested import Nested
 from sfumato_research.studies.base import Cell, Entry, StudyTable
+
+MOST_MINUTES = 10
+"""What a CPU alone should not need more than."""
 
 
 def columns_of(cells: Cells) -> list[str]:
@@ -69,9 +77,10 @@ def strongest_table(title: str, cells: Cells) -> StudyTable:
             )  # fmt: skip
             told = figures.caught(row, column) if question == MEMBER else None
             equals = figures.as_strong(column, question, row)
+            shown = f"{row} (of those run)" if figures.untried(column, question) else row
             made.append(
                 [
-                    column, name, row, _cell(figures.figure(row, column, question)),
+                    column, name, shown, _cell(figures.figure(row, column, question)),
                     _cell(absolute, form=".0%"), _cell(excess, form=".0%"), Cell(told, form=".0%"),
                     ", ".join(equals) or "–",
                 ]
@@ -80,11 +89,31 @@ def strongest_table(title: str, cells: Cells) -> StudyTable:
     return StudyTable(title, [*head, "as strong"], made, _STRONGEST)
 
 
+def alone_table(title: str, cells: Cells) -> StudyTable:
+    """What attacks take on one core of a CPU, where that is not how the table was made."""
+    figures, made = CellFigures(cells), list[list[Entry]]()
+    for row in dict.fromkeys(key[0] for key in cells.alone()):
+        cell = cells.get((row, LAPLACE, ON_CPU))
+        if cell is None or not cell["figures"]:
+            continue
+        minutes = cell["processor_seconds"] / 60
+        for question in (each for each in QUESTIONS if each in cell["figures"]):
+            made.append(
+                [
+                    row, QUESTIONS[question], _rows_read(cell), _cell(figures.alone(row, question)),
+                    _cell(figures.figure(row, LAPLACE, question)), Cell(minutes, form=".1f"),
+                    "yes" if minutes <= MOST_MINUTES else "**no**",
+                ]
+            )  # fmt: skip
+    head = ["attack", "question", "sentences read", "on a CPU", "in the table", "CPU minutes"]
+    return StudyTable(title, [*head, f"within {MOST_MINUTES} minutes"], made, _ALONE)
+
+
 def repeats_table(title: str, cells: Cells) -> StudyTable:
     """Whether the same seed gives the same figures of every row."""
     made: list[list[Entry]] = []
     for row in dict.fromkeys(key[0] for key in cells.wanted()):
-        one, two = cells.get((row, LAPLACE, 0)), cells.get((row, LAPLACE, 1))
+        one, two = cells.get((row, LAPLACE, 0)), cells.get((row, LAPLACE, SECOND))
         if one is None or two is None or not one["figures"]:
             continue
         same = one["figures"] == two["figures"]
@@ -114,14 +143,41 @@ def _note(cells: Cells) -> str:
     ground = cells.ground
     return (
         f"{len(ground.asked)} attacked sentences, the same for every attack that names terms or writes "
-        f"texts; {ground.linked} releases among {len(ground.known):,} known texts. Bold: the strongest of "
-        "its column and question, among attacks that work. Minutes a release, fitting and reading. "
-        "Intervals: 95 %."
+        f"texts{_fewer(cells)}; {ground.linked} releases among {len(ground.known):,} known texts. Bold: the "
+        "strongest of its column and question, among attacks that work and were run there. Minutes a "
+        f"release, fitting and reading.{_versions(cells)} Intervals: 95 %."
     )
+
+
+def _fewer(cells: Cells) -> str:
+    """Which rows read only the first of them."""
+    every, read = len(cells.ground.asked), dict[str, int]()
+    for cell in cells.there():
+        count = _rows_read(cell) if cell["again"] != ON_CPU else None
+        if count is not None:
+            read[cell["attack"]] = min(count, read.get(cell["attack"], every))
+    fewer = ", ".join(f"{count} `{row}`" for row, count in read.items() if count < every)
+    return f" (of these the first: {fewer})" if fewer else ""
+
+
+def _rows_read(cell: Mapping[str, Any]) -> int | None:
+    """Sentences that it read, of an attack that names terms or writes texts."""
+    found = cell["figures"].get(WRITTEN) or cell["figures"].get(NAMED)
+    return None if found is None else len(found["prior"])
+
+
+def _versions(cells: Cells) -> str:
+    said = ", ".join(f"{name} {digest}" for name, digest in one_version(cells).items())
+    return f" Ready-made weights by their digest: {said}." if said else ""
 
 
 _STRONGEST = (
     "Absolute: (released - prior)/(control - prior); excess: the same with the floor. As strong: attacks "
-    "whose difference on the rows both read has an interval that holds 0."
+    "whose difference on the rows both read has an interval that holds 0. Of those run: the attack that is "
+    "strongest on clean vectors was not run there."
+)
+_ALONE = (
+    f"{LAPLACE}, on one core, with settings for a CPU: fewer sentences, less practice, smaller networks, "
+    "fewer corrections. Minutes of processor, fitting and reading."
 )
 _REPEATS = f"Every attack on {LAPLACE}, twice with the same seed."

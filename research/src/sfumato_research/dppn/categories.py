@@ -12,34 +12,37 @@ from sfumato.concepts import Concept
 from sfumato.concepts.lists import medical, people, places
 from sfumato.errors import InputError
 from sfumato.randomness import generator
-from sfumato_research.dppn.defences import NAMES, defence, levels
+from sfumato_research.dppn.defences import NAMES, levels, measured
 from sfumato_research.dppn.printed import CATEGORIES, METHODS
-from sfumato_research.sparse.data import listed_concept, shortened
+from sfumato_research.sparse.data import cells_of, listed_concept, shortened
+from sfumato_research.sparse.passages import MEDICAL, CutTexts, clinical_sentences, distinct
+from sfumato_research.sparse.tradeoff import clean_of
 from sfumato_research.studies.base import Cell, Finding, Setting, StudyOutcome, StudyTable
 from sfumato_research.studies.comparison import Comparison
-from sfumato_research.studies.corpora import Corpus, diseases_in_notes
+from sfumato_research.studies.corpora import Corpus
 from sfumato_research.studies.data import encoder, rows, sts
+from sfumato_research.studies.kept import by_cells
 from sfumato_research.studies.measured import sizes
 
-FOLDERS = ("pii_presidio", "pii_contextual", "mtsamples", "sts12")
+FOLDERS = ("pii_presidio", "pii_contextual", *MEDICAL, "sts12")
 _AGES = [f"{age}-year-old" for age in range(1, 100)]
 _LEAST = 4
 _RANDOM = 100
 
 
 @lru_cache(maxsize=3)
-def _texts(data: Path, name: str) -> list[str]:
+def texts_of(data: Path, name: str) -> CutTexts:
+    """Texts of one source of table 4."""
+    if name == "medical":
+        return clinical_sentences(data)
     if name == "PII":
         found = [
-            shortened(row["text"])
+            [shortened(row["text"])]
             for folder, file in (("pii_presidio", "presidio"), ("pii_contextual", "contextual"))
             for row in rows(data, folder, file)
         ]
-    elif name == "medical":
-        found = [shortened(text) for text in diseases_in_notes(data).texts]
-    else:
-        found = sts(data, "sts12").texts
-    return list(dict.fromkeys(found))
+        return distinct(found)
+    return distinct([text] for text in sts(data, "sts12").texts)
 
 
 def _random_words(texts: Sequence[str], seed: int) -> Concept:
@@ -69,35 +72,43 @@ def _concept(kind: str, texts: Sequence[str], seed: int) -> Concept:
     return listed_concept(kind, texts, _KINDS[kind], _LEAST)
 
 
+def category_comparison(setting: Setting, source: str, kind: str) -> Comparison:
+    """The texts that hold a word of one category."""
+    suite = sizes(setting, rows=800, pool=1000, epochs=15, copies=1, seeds=2, draws=2, searches=200)
+    if setting.quick:
+        suite = replace(suite, rows=200, pool=350)
+    pieces = texts_of(setting.data, source)
+    concept = _concept(kind, pieces.texts, setting.seed)
+    corpus = Corpus(kind, pieces.texts, concept, groups=pieces.groups)
+    kept = cells_of(setting, suite, "dppn", source, kind)
+    return Comparison(corpus, encoder(setting), suite, kept=kept, seed=setting.seed)
+
+
+@by_cells
 def table4(setting: Setting) -> StudyOutcome:
     """Each category on its own texts."""
     ratio = levels(setting, (2,))[2]
-    suite = sizes(setting, rows=400, pool=600, epochs=15, copies=1, seeds=1, draws=2, searches=200)
-    if setting.quick:
-        suite = replace(suite, rows=200, pool=350)
     wanted = setting.pick(list(CATEGORIES), [("PII", "city"), ("medical", "disease"), ("STS12", "location")])
     lines: list[list[Cell | str | float | None]] = []
     gaps: dict[str, float] = {}
     left_out = []
     for source, kind in wanted:
         setting.on_step(f"table 4, {source}, {kind}")
-        texts = _texts(setting.data, source)
         try:
-            corpus = Corpus(kind, texts, _concept(kind, texts, setting.seed))
-            on = Comparison(corpus, encoder(setting), suite, seed=setting.seed)
+            on = category_comparison(setting, source, kind)
         except InputError as error:
             left_out.append(f"{source} {kind}: {error}")
             continue
         printed = [number / 100 for number in CATEGORIES[source, kind]]
-        clean = on.clean()
+        clean = clean_of(on)
         leakage = clean.leakage
-        measured = {method: on.measure(defence(on, method, ratio)) for method in METHODS}
-        gaps[f"{source} {kind}"] = measured["dppn"].leakage.released - measured["laplace"].leakage.released
-        cells = [measured[method].leaked(printed[at + 1]) for at, method in enumerate(METHODS)]
+        found = {method: measured(on, method, ratio) for method in METHODS}
+        gaps[f"{source} {kind}"] = found["dppn"].leakage.released - found["laplace"].leakage.released
+        cells = [found[method].leaked(printed[at + 1]) for at, method in enumerate(METHODS)]
         lines.append(
             [source, kind, len(on.split.vocabulary.terms), leakage.rows, clean.leaked(printed[0]),
-             Cell(leakage.floor), Cell(leakage.prior), *cells, measured["laplace"].excess(),
-             measured["dppn"].excess()]
+             Cell(leakage.floor), Cell(leakage.prior), *cells, found["laplace"].excess(),
+             found["dppn"].excess()]
         )  # fmt: skip
     return StudyOutcome([_table(lines, ratio, left_out)], findings=[_finding(gaps)])
 
@@ -105,8 +116,9 @@ def table4(setting: Setting) -> StudyOutcome:
 def _table(lines: list[list[Cell | str | float | None]], ratio: float, left_out: list[str]) -> StudyTable:
     note = (
         f"Noise ratio {ratio:.2f}, the level of printed ε 2; an attacker trained on releases. Personal "
-        "texts: Presidio's and contextual PII in place of PII-300K; medical: transcriptions of MTSamples in "
-        "place of MIMIC-III, at most 50 words of each. Words are those of lists that stand in at least four "
+        "texts: Presidio's and contextual PII in place of PII-300K; medical: sentences of MTSamples and of "
+        "made-up notes in place of MIMIC-III, those of a note on one side of the cut. Two attackers, two "
+        "releases each. Words are those of lists that stand in at least four "
         "texts; random: a hundred words. In "
         "brackets: printed." + "".join(f" Left out: {reason}" for reason in left_out)
     )

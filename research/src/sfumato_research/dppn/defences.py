@@ -21,6 +21,7 @@ from sfumato.trials.reading import AttackMethod, Read
 from sfumato.types import FloatArray, Floats, Vectors
 from sfumato_research.dppn.printed import CLEAN, TRADE_OFF
 from sfumato_research.sparse.data import comparison
+from sfumato_research.sparse.tradeoff import ratio_of
 from sfumato_research.studies.base import Cell, Setting
 from sfumato_research.studies.comparison import Comparison
 from sfumato_research.studies.measured import Measured
@@ -39,7 +40,7 @@ def levels(setting: Setting, epsilons: Sequence[int]) -> dict[int, float]:
     much of STS12's correlation as the paper prints at epsilon 2.
     """
     kept = TRADE_OFF["sts12"][ANCHOR][6] / CLEAN["sts12"][2]
-    found = comparison(setting, "sts12").ratio_that_keeps(kept)
+    found = ratio_of(comparison(setting, "sts12"), kept)
     return {epsilon: found * ANCHOR / epsilon for epsilon in epsilons}
 
 
@@ -53,6 +54,17 @@ def defence(
     else:
         mechanism = MECHANISMS.get(method).from_noise_ratio(ratio, dim=on.dim)
     return Defence(name=method, mechanism=mechanism, embedder=on.embedder)
+
+
+def measured(on: Comparison, method: str, ratio: float) -> Measured:
+    """One of the three, read by an attacker trained on releases; measured once for both studies."""
+    return on.cells.measured(f"{method}@{ratio:.4f}", lambda: on.measure(defence(on, method, ratio)))
+
+
+def measured_unaware(on: Comparison, method: str, ratio: float, naive: AttackMethod) -> Measured:
+    """The same, read by an attacker who does not know of the defence."""
+    name = f"{method}@{ratio:.4f}, unaware"
+    return on.cells.measured(name, lambda: on.measure(defence(on, method, ratio), naive))
 
 
 def random_mask(dim: int, seed: int) -> Mask:

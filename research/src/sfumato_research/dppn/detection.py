@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from sfumato.attacks.terms.classifier import TokenClassifier, best_of
@@ -9,12 +11,13 @@ from sfumato.evaluation.noise_baselines import learn_mask
 from sfumato.mechanisms.base import one_blas_thread
 from sfumato.sensitivity import Mask
 from sfumato_research.analysis import rank_correlation, top_overlap
-from sfumato_research.dppn.defences import defence, levels, random_mask, unaware
+from sfumato_research.dppn.defences import defence, levels, measured, measured_unaware, random_mask, unaware
 from sfumato_research.dppn.printed import OVERLAP
 from sfumato_research.sparse.data import comparison
 from sfumato_research.studies.base import Cell, Finding, Picture, Setting, StudyOutcome, StudyTable
 from sfumato_research.studies.comparison import Comparison
 from sfumato_research.studies.draw import Curve, curves
+from sfumato_research.studies.kept import by_cells
 from sfumato_research.studies.measured import Measured
 from sfumato_research.whitebox import white_box_mask
 
@@ -32,6 +35,7 @@ def oracle(on: Comparison) -> Mask:
         return white_box_mask(reader, split.clean[split.learned], split.known, "gradient", source="public")
 
 
+@by_cells
 def figures(setting: Setting) -> StudyOutcome:
     """Leakage and utility over the share of dimensions, and how far the masks agree."""
     on = comparison(setting, "sts12")
@@ -49,8 +53,11 @@ def figures(setting: Setting) -> StudyOutcome:
             for share in shares:
                 setting.on_step(f"figure 4, {kind}, {share:g}, {epsilon}")
                 made = defence(on, "dppn", ratio, mask=mask, share=share)
-                each = found[epsilon, kind, share] = on.measure(made)
-                fooled = blind[epsilon, kind, share] = on.measure(made, naive)
+                label = f"figure 4, {kind}, {share:g}@{ratio:.4f}"
+                each = found[epsilon, kind, share] = on.cells.measured(label, partial(on.measure, made))
+                fooled = blind[epsilon, kind, share] = on.cells.measured(
+                    f"{label}, unaware", partial(on.measure, made, naive)
+                )
                 lines.append(
                     [
                         epsilon,
@@ -62,7 +69,7 @@ def figures(setting: Setting) -> StudyOutcome:
                         each.kept(),
                     ]
                 )
-        plain = on.measure(defence(on, "laplace", ratio))
+        plain = measured(on, "laplace", ratio)
         lines.append(
             [
                 epsilon,
@@ -70,7 +77,7 @@ def figures(setting: Setting) -> StudyOutcome:
                 Cell(1.0, form=".0%"),
                 plain.leaked(),
                 plain.excess(),
-                on.measure(defence(on, "laplace", ratio), naive).leaked(),
+                measured_unaware(on, "laplace", ratio, naive).leaked(),
                 plain.kept(),
             ]
         )
@@ -78,8 +85,8 @@ def figures(setting: Setting) -> StudyOutcome:
     columns = ("printed ε", "release", "dimensions", "leakage", "excess", "leakage, unaware", "kept")
     note = (
         f"STS12, noise ratios {', '.join(f'{ratio:.2f} for {e}' for e, ratio in ratios.items())}; control "
-        f"{on.control:.3f}, floor {on.floor:.3f}. DPPN-Oracle ranks dimensions by the gradient of a token "
-        "attack on clean vectors."
+        f"{plain.leakage.control:.3f}, floor {plain.leakage.floor:.3f}. DPPN-Oracle ranks dimensions "
+        "by the gradient of a token attack on clean vectors."
     )
     table = StudyTable("Figure 4: ways to find dimensions", columns, lines, note)
     overlaps, drawing = _overlap(masks)

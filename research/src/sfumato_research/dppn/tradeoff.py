@@ -7,12 +7,22 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sfumato_research.dppn.defences import NAMES, defence, described, kept, levels, unaware
+from sfumato_research.dppn.defences import (
+    NAMES,
+    described,
+    kept,
+    levels,
+    measured,
+    measured_unaware,
+    unaware,
+)
 from sfumato_research.dppn.printed import CLEAN, METHODS, TRADE_OFF
-from sfumato_research.sparse.data import comparison
+from sfumato_research.sparse.data import BOTH_WAYS, Finder, comparison
+from sfumato_research.sparse.tradeoff import FOUND_BY, clean_of, titled
 from sfumato_research.studies.base import Cell, Finding, Picture, Setting, StudyOutcome, StudyTable
 from sfumato_research.studies.comparison import Comparison
 from sfumato_research.studies.draw import Curve, curves
+from sfumato_research.studies.kept import by_cells
 from sfumato_research.studies.measured import Measured
 
 
@@ -26,6 +36,7 @@ class _Swept:
     clean: Measured
     aware: Mapping[tuple[int, str], Measured]
     unaware: Mapping[tuple[int, str], Measured]
+    finder: Finder = "lists"
 
     def leaks(self, epsilon: int, method: str) -> float:
         """To an attacker trained on releases."""
@@ -36,34 +47,56 @@ class _Swept:
         return kept(self.aware[epsilon, method])
 
 
+EPSILONS = (1, 2, 4, 8)
+OTHERS = ("stsb", "sts14", "quora", "scifact")
+
+
+@by_cells
 def table1(setting: Setting) -> StudyOutcome:
-    """STS12 and FIQA at several noise levels."""
-    epsilons = setting.pick((1, 2, 4, 8), (1, 2))
-    ratios = levels(setting, epsilons)
-    swept = [_sweep(setting, name, ratios) for name in ("sts12", "fiqa")]
-    return StudyOutcome(
-        [_table(each) for each in swept], [_figure(each) for each in swept], _findings(swept, "Table 1")
-    )
+    """STS12 and FIQA at several noise levels, sensitive words found by lists."""
+    swept = [sweep(setting, name) for name in BOTH_WAYS]
+    tables = [_table(each, "Table 1") for each in swept]
+    pictures = [picture for each in swept for picture in _figures(each, 7)]
+    return StudyOutcome(tables, pictures, _findings(swept, "Table 1"))
 
 
-def _sweep(setting: Setting, name: str, ratios: Mapping[int, float]) -> _Swept:
-    on = comparison(setting, name)
+def table1_by_ner(setting: Setting, name: str) -> StudyOutcome:
+    """One of the two sets again, its sensitive words found by NER."""
+    swept = sweep(setting, name, "ner")
+    found = _findings([swept], "Table 1")
+    said = [replace(finding, claim=f"{finding.claim} ({titled(name, 'ner')})") for finding in found]
+    return StudyOutcome([_table(swept, "Table 1")], findings=said)
+
+
+@by_cells
+def table7(setting: Setting) -> StudyOutcome:
+    """STSB, STS14, Quora, and SciFact in the place of NFCorpus."""
+    swept = [sweep(setting, name) for name in OTHERS]
+    tables = [_table(each, "Table 7") for each in swept]
+    pictures = [picture for each in swept for picture in _figures(each, 8)]
+    return StudyOutcome(tables, pictures, _findings(swept, "Table 7"))
+
+
+def sweep(setting: Setting, name: str, finder: Finder = "lists") -> _Swept:
+    """Measure the three at every level, read by an attacker who knows of them and by one who does not."""
+    ratios = levels(setting, setting.pick(EPSILONS, (1, 2)))
+    on = comparison(setting, name, "minilm", finder)
     naive = unaware(on)
     aware, blind = {}, {}
     for epsilon, ratio in ratios.items():
         for method in METHODS:
-            setting.on_step(f"{name}, {method}, {epsilon}")
-            made = defence(on, method, ratio)
-            aware[epsilon, method] = on.measure(made)
-            blind[epsilon, method] = on.measure(made, naive)
-    return _Swept(name, on, ratios, on.clean(), aware, blind)
+            setting.on_step(f"{name}, {finder}, {method}, {epsilon}")
+            aware[epsilon, method] = measured(on, method, ratio)
+            blind[epsilon, method] = measured_unaware(on, method, ratio, naive)
+    return _Swept(name, on, ratios, clean_of(on), aware, blind, finder)
 
 
-def _table(each: _Swept) -> StudyTable:
+def _table(each: _Swept, number: str) -> StudyTable:
     printed = [number / 100 for number in CLEAN[each.name]]
     lines: list[list[Cell | str | float | None]] = [
         [
-            "unprotected", None, None, None, each.clean.leaked(printed[0]), each.clean.excess(), None,
+            "unprotected", None, None, None, each.clean.leaked(printed[0]), each.clean.spread(),
+            each.clean.excess(), None,
             replace(each.clean.confidence, printed=printed[1]), each.clean.useful(printed[2]), None,
         ]
     ]  # fmt: skip
@@ -77,6 +110,7 @@ def _table(each: _Swept) -> StudyTable:
                     epsilon,
                     *described(found),
                     found.leaked(leaked),
+                    found.spread(),
                     found.excess(),
                     each.unaware[epsilon, method].leaked(),
                     replace(found.confidence, printed=sure),
@@ -88,27 +122,52 @@ def _table(each: _Swept) -> StudyTable:
     metric = each.clean.utility.metric if each.clean.utility else "none"
     note = (
         f"all-MiniLM-L6-v2; {len(split.learn):,} texts learned from, {leakage.rows:,} attacked in "
-        f"{leakage.groups:,} groups; {len(split.concept.terms)} {split.concept.name} terms, one mask "
-        f"for all of them, its top 20 %; control {leakage.control:.3f}, floor {leakage.floor:.3f}, prior "
-        f"{leakage.prior:.3f}; utility is {metric}; {suite.seeds} attackers, {suite.draws} releases each. "
+        f"{leakage.groups:,} groups; {len(split.concept.terms)} {split.concept.name} terms found by "
+        f"{FOUND_BY[each.finder]}, one mask for all of them, its top 20 %; control "
+        f"{leakage.control:.3f}, floor {leakage.floor:.3f}, prior "
+        f"{leakage.prior:.3f}; utility is {metric}; {suite.seeds} attackers, {suite.draws} releases each; "
+        f"*sd*: standard deviation of the leakage of {suite.seeds} runs, each an attacker and a "
+        "release of its own. "
         "Noise of all three is equally long. *Unaware*: the attacker learned from clean vectors. In "
         "brackets: printed."
     )
-    columns = ("release", "printed ε", "noise ratio", "ε of the density", "leakage", "excess",
+    columns = ("release", "printed ε", "noise ratio", "ε of the density", "leakage", "sd", "excess",
                "leakage, unaware", "confidence", "utility", "kept")  # fmt: skip
-    return StudyTable(f"Table 1, {each.name}", columns, lines, note)
+    return StudyTable(f"{number}, {titled(each.name, each.finder)}", columns, lines, note)
 
 
-def _figure(each: _Swept) -> Picture:
-    lines = []
-    for method in METHODS:
-        keeps = [each.keeps(epsilon, method) for epsilon in each.ratios]
-        lines.append(Curve(NAMES[method], keeps, [each.leaks(epsilon, method) for epsilon in each.ratios]))
-    naive = [each.unaware[epsilon, "dppn"].leakage.released for epsilon in each.ratios]
-    lines.append(Curve("DPPN, unaware", [each.keeps(epsilon, "dppn") for epsilon in each.ratios], naive))
-    title = f"Leakage by utility kept, {each.name}"
-    drawing = curves(lines, title=title, x_label="share of clean utility kept", y_label="leakage")
-    return Picture(f"dppn-table1-{each.name}.svg", drawing, title, "Down and to the right is better.")
+def _figures(each: _Swept, number: int) -> list[Picture]:
+    """Leakage, confidence and use over printed epsilon, as figures 7 and 8 have them."""
+    made = []
+    for what in ("leakage", "confidence", "utility"):
+        lines = []
+        for method in METHODS:
+            cells = [_cell(each.aware[epsilon, method], what) for epsilon in each.ratios]
+            lines.append(_line(NAMES[method], list(each.ratios), cells))
+        if what == "leakage":
+            blind = [each.unaware[epsilon, "dppn"].leaked() for epsilon in each.ratios]
+            lines.append(_line("DPPN, unaware", list(each.ratios), blind))
+        if what == "utility":
+            level, label = _cell(each.clean, what).value or 0.0, "unprotected"
+        else:
+            level, label = _cell(each.clean, what).value or 0.0, "clean vectors"
+        lines.append(Curve(label, [min(each.ratios), max(each.ratios)], [level, level]))
+        title = f"Figure {number}. {what.capitalize()} over printed epsilon, {each.name}"
+        drawing = curves(lines, title=title, x_label="printed epsilon", y_label=what)
+        made.append(Picture(f"dppn-figure{number}-{each.name}-{what}.svg", drawing, title))
+    return made
+
+
+def _cell(found: Measured, what: str) -> Cell:
+    return {"leakage": found.leaked(), "confidence": found.confidence, "utility": found.useful()}[what]
+
+
+def _line(label: str, epsilons: list[int], cells: Sequence[Cell]) -> Curve:
+    values = [cell.value or 0.0 for cell in cells]
+    if any(cell.low is None or cell.high is None for cell in cells):
+        return Curve(label, epsilons, values)
+    low, high = ([float(getattr(cell, end)) for cell in cells] for end in ("low", "high"))
+    return Curve(label, epsilons, values, low, high)
 
 
 def _findings(swept: Sequence[_Swept], table: str) -> list[Finding]:
@@ -143,7 +202,7 @@ def _findings(swept: Sequence[_Swept], table: str) -> list[Finding]:
             "same",
         ),
         Finding(
-            "Table 1",
+            table,
             "the same, read by an attacker who learned from clean vectors and does not know of the defence",
             "its attacker is fine-tuned on releases",
             f"{_gap(blind - plain, 'less')}; DPPN leaks {blind.mean():.3f} to him and {aware.mean():.3f} to "

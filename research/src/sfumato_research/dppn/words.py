@@ -19,10 +19,11 @@ from sfumato.trials.reading import AttackMethod
 from sfumato_research.analysis import top_overlap
 from sfumato_research.dppn.defences import defence, levels, unaware
 from sfumato_research.dppn.printed import SPILL
+from sfumato_research.sparse.data import shortened
 from sfumato_research.studies.base import Cell, Finding, Picture, Setting, StudyOutcome, StudyTable
 from sfumato_research.studies.comparison import Comparison
 from sfumato_research.studies.corpora import Corpus
-from sfumato_research.studies.data import encoder, sts
+from sfumato_research.studies.data import encoder, rows, sts
 from sfumato_research.studies.measured import sizes
 
 GROUPS: Mapping[str, Sequence[str]] = {
@@ -35,11 +36,14 @@ GROUPS: Mapping[str, Sequence[str]] = {
     "city": "London Boston Moscow Paris Chicago Baghdad".split(),
 }
 """Figure 6 has the first six, table 9 weekdays, countries and cities."""
-SETS = ("sts12", "sts13", "sts14")
+SETS = ("sts12", "sts13", "sts14", "ag_news", "conll2003")
+"""The news name weekdays far more often than the sentences of STS."""
 Counts = dict[str, tuple[float, float]]
 """For each word: how often it was named, and how often it stood in an attacked text."""
 _LEAST = 20
 _OTHERS = 60
+_NEWS, _FEWEST = 3000, 6
+"""Texts of the news that are taken, and words that one has at least."""
 
 
 def masks(setting: Setting, texts: Sequence[str]) -> dict[str, Mask]:
@@ -60,9 +64,20 @@ def masks(setting: Setting, texts: Sequence[str]) -> dict[str, Mask]:
     return {word: each.mask for word, each in learned.items()}
 
 
+def word_texts(setting: Setting) -> list[str]:
+    """Sentences of STS 2012 to 2014, and of the news those that name a word of a group."""
+    found = sts(setting.data, *SETS[:3]).texts
+    news = [row["text"] for name in SETS[3:] for row in rows(setting.data, name, name)]
+    wanted = {word for name in ("weekday", "country", "city") for word in GROUPS[name]}
+    order = generator(setting.seed).permutation(len(news))
+    named_in = (shortened(news[place]) for place in order)
+    held = [text for text in named_in if len(text.split()) >= _FEWEST and wanted & set(text.split())]
+    return list(dict.fromkeys([*found, *held[: setting.pick(_NEWS, 0)]]))
+
+
 def words(setting: Setting) -> StudyOutcome:
     """Run figure 6 and table 9."""
-    texts = sts(setting.data, *SETS).texts
+    texts = word_texts(setting)
     setting.on_step("masks of single words")
     learned = masks(setting, texts)
     groups = {name: [word for word in group if word in learned] for name, group in GROUPS.items()}
@@ -105,7 +120,7 @@ def _alike(learned: dict[str, Mask], groups: dict[str, list[str]]) -> tuple[Stud
         "Figure 6: share of the top tenth of dimensions in common",
         ("group", "words", "within the group", "with other groups"),
         lines,
-        "Chance gives 10 %. One mask a word, from removals in the sentences of STS 2012 to 2014.",
+        "Chance gives 10 %. One mask a word, from removals in sentences of STS 2012 to 2014 and of the news.",
     )
     finding = Finding(
         "Figure 6",
@@ -125,7 +140,7 @@ def _spill(
     """Leakage of a hidden word, of words like it and of others, beside clean vectors."""
     every = [word for group in groups.values() for word in group]
     vocabulary = [*every, *_others(texts, every, setting.seed)]
-    suite = sizes(setting, rows=1500, pool=1600, epochs=15, copies=0, seeds=1, draws=2, searches=100)
+    suite = sizes(setting, rows=4000, pool=4100, epochs=15, copies=0, seeds=1, draws=2, searches=100)
     words = Corpus("words", list(texts), Concept.from_terms("words", vocabulary))
     on = Comparison(words, encoder(setting), suite, seed=setting.seed)
     ratio = levels(setting, (2,))[2]
@@ -172,7 +187,8 @@ def _spill(
         )
     note = (
         f"Change of leakage beside clean vectors (their leakage {on.control:.3f} over all {len(vocabulary)} "
-        f"words); noise ratio {ratio:.2f}, the level of printed ε 2; the mask of the target alone, top 20 %. "
+        f"words, {len(on.split.learn):,} texts learned from and {len(on.split.test):,} attacked); "
+        f"noise ratio {ratio:.2f}, the level of printed ε 2; the mask of the target alone, top 20 %. "
         "Printed beside the unaware attacker."
     )
     columns = ("group", "targets", "attacker", "target", "like it", "other words")

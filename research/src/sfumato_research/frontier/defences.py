@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from sfumato.evaluation.text_baselines import rewriting
 from sfumato.learning import LearnSettings, learn
 
 REMOVED, STARRED, OTHER = "removal, taken out", "removal, starred", "another value"
-OURS, LISTS = "ours", "ours, lists"
+OURS = "ours"
 ERASED, WIDE = "ours, eraser", "ours, eraser, wide"
 FEW = (STARRED, REMOVED, OTHER, OURS)
 _ERASER = {"hide_presence": True, "hide_context": 32, "hide_missed": 32}
@@ -40,23 +41,26 @@ _RIVALS: dict[str, tuple[str, dict[str, object]]] = {
 
 
 def all_defences(
-    sample: Sample, lists: Concept, public: Sequence[str], wanted: Collection[str] | None = None
+    sample: Sample,
+    public: Sequence[str],
+    wanted: Collection[str] | None = None,
+    made: Mapping[str, Defence] = MappingProxyType({}),
 ) -> Iterator[tuple[str, Defence]]:
     """Every row of the tables with its name, or those that are wanted; what is not wanted is not learned.
 
     Removal and other values look with our own detector. With an eraser ours is learned from `public` text: it
     leaves nothing to find in the very rows it was learned from, so an attacker who trains on those would look
-    weaker than he is.
+    weaker than he is. What was `made` before is taken as it is.
     """
     embedder, own, seed = sample.embedder, sample.concept, sample.seed
     rows: dict[str, Callable[[], Defence]] = {
         **{label: partial(_baseline, sample, *each) for label, each in _BASELINES.items()},
         OTHER: lambda: pseudonyms(sample),
         OURS: lambda: ours(sample.texts, embedder, own, OURS, seed),
-        LISTS: lambda: ours(sample.texts, embedder, lists, LISTS, seed),
-        ERASED: lambda: ours(public, embedder, own, ERASED, seed, **_ERASER),
-        WIDE: lambda: ours(public, embedder, widened(own), WIDE, seed, **_ERASER),
+        ERASED: lambda: erased(public, embedder, own, seed),
+        WIDE: lambda: erased(public, embedder, widened(own), seed, WIDE),
         **{label: partial(_baseline, sample, *each) for label, each in _RIVALS.items()},
+        **{label: partial(_as_it_is, defence) for label, defence in made.items()},
     }
     for label, make in rows.items():
         if (wanted is None or label in wanted) and _there(label):
@@ -67,6 +71,10 @@ def _there(label: str) -> bool:
     return label not in _RIVALS or BASELINES.installed(_RIVALS[label][0])
 
 
+def _as_it_is(defence: Defence) -> Defence:
+    return defence
+
+
 def _baseline(sample: Sample, name: str, settings: dict[str, object]) -> Defence:
     kind: Callable[..., Baseline] = BASELINES.get(name)
     return kind(**settings).fit(sample)[0]
@@ -75,13 +83,17 @@ def _baseline(sample: Sample, name: str, settings: dict[str, object]) -> Defence
 def ours(
     texts: Sequence[str], embedder: Embedder, concept: Concept, name: str, seed: int, **changed: object
 ) -> Defence:
-    """The protector that `learn` makes of these texts, or with other settings.
-
-    Neutral texts are copies, as they were by default when the study's figures were measured.
-    """
-    given: dict[str, Any] = {"neutral_by": "copies", **changed}
+    """The protector that `learn` makes of these texts with its defaults, or with other settings."""
+    given: dict[str, Any] = dict(changed)
     settings = LearnSettings(source="public", seed=seed, **given)
     return Defence.from_protector(learn(texts, concept, embedder=embedder, settings=settings), name=name)
+
+
+def erased(
+    public: Sequence[str], embedder: Embedder, concept: Concept, seed: int, name: str = ERASED
+) -> Defence:
+    """Ours with its eraser, learned from public text."""
+    return ours(public, embedder, concept, name, seed, **_ERASER)
 
 
 def widened(concept: Concept) -> Concept:

@@ -77,9 +77,22 @@ class Cuts:
         ]
         return nested(tables, [cut["groups"] for cut in self.of(label, other)], share)
 
-    def presence(self, label: str, shape: str) -> Nested:
-        """Area under the curve of a classifier of that shape."""
-        return self._auc(label, f"presence.{shape}", "presence.holds", "presence.groups")
+    def presence(self, label: str) -> Nested:
+        """Area under the curve of a small network that says whether a term is there."""
+        return self._auc(label, "presence.network", "presence.holds", "presence.groups")
+
+    def informed(self, label: str, *, found: str | None = None) -> Nested | None:
+        """Share of the terms that the informed attacker names: of all he is asked about, or of found ones."""
+        tables, groups = [], []
+        for cut in self.of(label, key="informed.right"):
+            rows = cut[f"{label}|informed.rows"]
+            chosen = self._rows(cut, found, False)[rows]
+            right = cut[f"{label}|informed.right"][chosen].astype(float)
+            tables.append(np.stack([right, np.ones(len(right))], axis=1))
+            groups.append(cut["groups"][rows][chosen])
+        if sum(map(len, tables)) < LEAST:
+            return None
+        return nested(tables, groups, share)
 
     def membership(self, label: str) -> Nested:
         """Area under the curve of the nearest release's cosine."""

@@ -5,14 +5,17 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Literal
 
 from sfumato.concepts import Concept
+from sfumato.concepts.base import Detector, Span
 from sfumato.concepts.catalog import lookup
 from sfumato.concepts.detectors.labelled import Labelled
 from sfumato.concepts.detectors.union import Union
+from sfumato.concepts.spans import find_all
 from sfumato.files import write_atomic
 from sfumato.trials.questions.informed import asked_of, candidates
 from sfumato.trials.rows import LeftOut
@@ -51,6 +54,54 @@ def remembered(name: str, finder: Finder, texts: Sequence[str], setting: Setting
     rows = [(text, [{"start": a, "end": b, "label": name} for a, b in kept[d]]) for text, d in known.items()]
     lists = looking(name, "lists")  # for texts an attacker makes of his own
     return replace(plain, detector=Labelled(rows, name=f"{name}, {finder}", otherwise=lists.detector))
+
+
+class KnownFinder:
+    """A concept's whole detector, which looks at no text twice, whoever asks.
+
+    Args:
+        name: the catalog's concept.
+        known: where it stands in texts that were looked at before, by their digest.
+    """
+
+    def __init__(self, name: str, known: Mapping[str, Sequence[Sequence[int]]]) -> None:
+        self.concept, self.name = name, f"{name}, looked for once"
+        self.blind_to = "What the concept's own detector does not find."
+        self._known: dict[str, list[list[int]]] = {
+            digest: [list(a) for a in each] for digest, each in known.items()
+        }
+
+    @cached_property
+    def detector(self) -> Detector:
+        """What finds, made when it is first needed."""
+        found = looking(self.concept, "all").detector
+        assert found is not None
+        return found
+
+    def find(self, text: str) -> list[Span]:
+        """Where it stands in a text."""
+        return next(self.find_many([text]))
+
+    def find_many(self, texts: Iterable[str]) -> Iterator[list[Span]]:
+        """Where it stands in each of many texts."""
+        given = [(text, _digest(text)) for text in texts]
+        new = {digest: text for text, digest in given if digest not in self._known}
+        if new:
+            spans = looking_in(self.detector, list(new.values()))
+            self._known.update(zip(new, spans, strict=True))
+        for _, digest in given:
+            yield [Span(start, end, self.concept) for start, end in self._known[digest]]
+
+    def spans(self, texts: Sequence[str]) -> dict[str, list[list[int]]]:
+        """The same of different texts by their digest, to be kept."""
+        for _ in self.find_many(texts):
+            pass
+        return {digest: self._known[digest] for digest in map(_digest, texts)}
+
+
+def looking_in(detector: Detector, texts: Sequence[str]) -> list[list[list[int]]]:
+    """Start and end of everything a detector finds in each text."""
+    return [[[span.start, span.end] for span in found] for found in find_all(detector, texts)]
 
 
 def informed_texts(pool: Split, suite: Suite, seed: int) -> list[str]:

@@ -117,7 +117,7 @@ def auc(
     """Area under the curve, mean over cuts; samples draw cuts, then groups."""
     rng = generator(seed)
     members = [
-        _members(np.arange(len(each)) if groups is None else np.asarray(groups[number]))
+        rows_by_group(np.arange(len(each)) if groups is None else np.asarray(groups[number]))
         for number, each in enumerate(scores)
     ]
 
@@ -147,6 +147,7 @@ def area(scores: Floats, yes: NDArray[np.bool_]) -> float:
     )
 
 
-def _members(groups: NDArray[np.integer]) -> list[NDArray[np.intp]]:
+def rows_by_group(groups: NDArray[np.integer]) -> list[NDArray[np.intp]]:
+    """The rows of each group."""
     order = np.argsort(groups, kind="stable")
     return np.split(order, np.flatnonzero(np.diff(np.asarray(groups)[order])) + 1)

@@ -1,4 +1,4 @@
-"""The frontier study: three concepts with gold labels, two encoders, five cuts (research/protocol.md)."""
+"""The frontier study: concepts with gold labels on every encoder (research/protocol.md, -families.md)."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import numpy as np
 from sfumato.metrics.leakage import words
 from sfumato.metrics.reconstruction import bag_f1, score_reconstruction
 from sfumato.types import Floats
+from sfumato_research.families.cells import CUTS, cuts_there, measured
 from sfumato_research.frontier.cases import CASES
 from sfumato_research.frontier.defences import REMOVED
 from sfumato_research.frontier.figures import Cuts
-from sfumato_research.frontier.measure import CUTS, measured
 from sfumato_research.frontier.nested import nested, share
 from sfumato_research.frontier.public import NEEDS as PUBLIC
 from sfumato_research.frontier.tables import cell, goals, other_table, picture, term_table, use_table
@@ -22,8 +22,11 @@ from sfumato_research.frontier.use import NEEDS
 from sfumato_research.frontier.wider import widened
 from sfumato_research.frontier.writing import WRITTEN, Texts, written
 from sfumato_research.studies.base import Cell, Entry, Setting, Study, StudyOutcome, StudyPart, StudyTable
+from sfumato_research.studies.encoders import ENCODERS
 
-_MODELS = {"minilm": "all-MiniLM-L6-v2", "wordllama": "WordLlama"}
+_MODELS = {each.name: each.title for each in ENCODERS}
+_OLDER = ("minilm", "wordllama")
+"""Encoders of the parts that were run once, before there were others."""
 _STOP = frozenset(
     "a an the of in on at to for and or but is are was were be been by with from as it its that this which "
     "who he she they his her their has have had not no s will would said after before over into than".split()
@@ -31,7 +34,8 @@ _STOP = frozenset(
 
 
 def _cell(setting: Setting, name: str, model: str) -> StudyOutcome:
-    cuts = Cuts([measured(name, model, cut, setting) for cut in range(setting.pick(CUTS, 1))])
+    numbers = cuts_there(name, model, setting) or range(setting.pick(CUTS, 1))
+    cuts = Cuts([measured(name, model, cut, setting) for cut in numbers])
     title = f"{name}, {_MODELS[model]}"
     tables = [term_table(title, cuts), other_table(title, cuts), use_table(title, cuts)]
     drawn = picture(title, f"frontier-{name}-{model}.svg", cuts)
@@ -42,7 +46,7 @@ def _wider(setting: Setting) -> StudyOutcome:
     """What more text gives the attacker."""
     rows: list[list[Entry]] = []
     for name in setting.pick(("place", "person"), ("place",)):
-        for model in setting.pick(_MODELS, {"wordllama": ""}):
+        for model in setting.pick(_OLDER, ("wordllama",)):
             cuts = [widened(name, model, cut, setting) for cut in range(setting.pick(2, 1))]
             more = int(np.mean([cut["public"] for cut in cuts]))
             for label in dict.fromkeys(key.split("|")[0] for key in cuts[0] if "|" in key):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sfumato_research.frontier.defences import LISTS, OURS, REMOVED, WIDE
+from sfumato_research.frontier.defences import OURS, REMOVED, WIDE
 from sfumato_research.frontier.figures import Cuts
 from sfumato_research.frontier.measure import CLEAN, FLOOR
 from sfumato_research.frontier.nested import Nested
@@ -30,7 +30,7 @@ def cell(found: Nested | None, form: str = ".3f") -> Cell:
 
 def finder_of(label: str) -> str:
     """Whose misses divide the rows of a release."""
-    return {LISTS: "lists", WIDE: "wide"}.get(label, "all")
+    return {WIDE: "wide"}.get(label, "all")
 
 
 def term_table(title: str, cuts: Cuts) -> StudyTable:
@@ -63,18 +63,17 @@ def other_table(title: str, cuts: Cuts) -> StudyTable:
     rows: list[Sequence[Entry]] = []
     for label in cuts.labels:
         if not cuts.has(label, "linked"):
-            rows.append([label, *_presence(cuts, label), "", "", "", "", ""])
+            rows.append([label, cell(cuts.presence(label)), "", "", "", "", "", ""])
             continue
-        informed = [cut[f"{label}|informed"][0] for cut in cuts.cuts if f"{label}|informed" in cut]
         rows.append(
             [
-                label, *_presence(cuts, label), cell(cuts.linkage(label)), cell(cuts.membership(label)),
-                Cell(float(sum(informed) / len(informed))) if informed else "",
+                label, cell(cuts.presence(label)), cell(cuts.linkage(label)), cell(cuts.membership(label)),
+                cell(cuts.informed(label)), cell(cuts.informed(label, found=finder_of(label))),
                 *(cell(cuts.over_guess(label, told), ".0%") for told in ("topic", "sentiment")),
             ]
         )  # fmt: skip
-    columns = ["released", "presence, linear", "presence, network", "linked, 1 of 1,000", "member",
-               "informed", "topic", "sentiment"]  # fmt: skip
+    columns = ["released", "presence", "linked, 1 of 1,000", "member", "informed", "informed, found rows",
+               "topic", "sentiment"]  # fmt: skip
     return StudyTable(f"{title}: what else is read", columns, rows, _OTHER)
 
 
@@ -122,7 +121,7 @@ def goals(title: str, cuts: Cuts, label: str = OURS) -> list[Finding]:
     known = {name: each for name, each in kept.items() if each is not None}
     worst = min(known, key=lambda name: known[name].low)
     met = every.absolute.high <= MOST_ABSOLUTE and known[worst].low >= LEAST_USE
-    released, removed = cuts.presence(label, "network"), cuts.presence(REMOVED, "network")
+    released, removed = cuts.presence(label), cuts.presence(REMOVED)
     gap, beside = released.high - removed.low, cuts.beside(label, REMOVED)
     return [
         Finding(
@@ -150,10 +149,6 @@ def goals(title: str, cuts: Cuts, label: str = OURS) -> list[Finding]:
     ]
 
 
-def _presence(cuts: Cuts, label: str) -> list[Cell]:
-    return [cell(cuts.presence(label, shape)) for shape in ("linear", "network")]
-
-
 def _percent(found: Nested) -> str:
     return f"{found.value:.0%} {_ends(found, '.0%')}"
 
@@ -170,11 +165,12 @@ _TERMS = (
     f"Truth: labels. {CLEAN}: control; {FLOOR}: the floor, which no detector can miss. Removal, starred and "
     "another value look with the protector's own detector, as ours does. Found rows: the detector covers "
     "every labelled term; missed rows: at least one is left. Excess and absolute as in the protocol. "
-    "Intervals over five cuts and groups within them, 95 %."
+    "Intervals over all cuts and groups within them, 95 %."
 )
 _OTHER = (
-    "Presence, member: area under the curve, .5 is a guess. Linked: named among 1,000 known texts. Informed: "
-    "he knows all but the term, of 50 candidates, 100 texts a cut. Topic (AG News), sentiment (SST-5): "
+    "Presence (a small network), member: area under the curve, .5 is a guess. Linked: named among 1,000 "
+    "known texts. Informed: he knows all but the term, of 50 candidates, 100 texts a cut; found rows: those "
+    "in which the detector covers every labelled term. Topic (AG News), sentiment (SST-5): "
     "accuracy of a classifier over the majority's, as a share of the clean one's."
 )
 _USE = (

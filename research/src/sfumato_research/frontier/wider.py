@@ -71,7 +71,7 @@ def _measure(name: str, model: str, cut: int, setting: Setting) -> Arrays:
     bare = embedder.embed([pool.vocabulary.remove(text) or text for text in public])
     read(FLOOR, pool.removed[pool.learn], bare, None, pool.removed[pool.test])
     sample = sample_of(pool, cut, own)
-    for label, defence in all_defences(sample, own, every[:LEARNED_FROM], (REMOVED, OURS)):
+    for label, defence in all_defences(sample, every[:LEARNED_FROM], (REMOVED, OURS)):
         _read_defence(label, defence, pool, public, embedder, cut, read)
     return found
 

@@ -75,7 +75,7 @@ def _write(name: str, model: str, setting: Setting) -> Texts:
     plain = Defence(name=CLEAN, embedder=embedder)
     beside = [(CLEAN, plain), (noise.label, noise)]
     sample = sample_of(pool, 0, own)
-    wanted = all_defences(sample, own, public[:LEARNED_FROM], (REMOVED, OTHER, OURS, ERASED))
+    wanted = all_defences(sample, public[:LEARNED_FROM], (REMOVED, OTHER, OURS, ERASED))
     for label, defence in [*beside, *wanted]:
         setting.on_step(f"{name}, {model}: writing from {label}")
         target = DefenceTarget(defence, pool, seed=0)

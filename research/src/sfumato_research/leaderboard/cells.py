@@ -9,18 +9,17 @@ from sfumato_research.attackers import knowing
 from sfumato_research.attackers.attackers import ATTACKERS, Attacker
 from sfumato_research.attackers.cells import CellKey, Cells
 from sfumato_research.attackers.knowing import KEPT
-from sfumato_research.attackers.releases import CLEAN, DEFAULT, FLOOR, LAPLACE, REMOVAL, STUDIED, TODAY
+from sfumato_research.attackers.releases import CLEAN, COPIES, DEFAULT, FLOOR, LAPLACE, REMOVAL, STUDIED
 from sfumato_research.studies.choice import CellChoice, resolve, short
 
 USE = "use"
 OLD_DEFAULT = "default-copies"
 DEFENCES: Mapping[str, str] = {
     **{short(label): label for label in STUDIED if label != FLOOR},
-    "default": TODAY,
-    OLD_DEFAULT: DEFAULT,
+    OLD_DEFAULT: COPIES,
 }
 """What is typed, and the release it stands for."""
-PLAIN_DEFENCES = (CLEAN, REMOVAL, TODAY, "Laplace .7", LAPLACE)
+PLAIN_DEFENCES = (CLEAN, REMOVAL, DEFAULT, "Laplace .7", LAPLACE)
 PLAIN_ATTACKS = ("tokens", "neighbours", "informed", "linkage", "membership", USE)
 """Of a run without a choice."""
 MEASURED: Mapping[str, Attacker] = {**ATTACKERS, USE: Attacker("", "–", knowing.use, (KEPT,))}

@@ -11,13 +11,16 @@ from sfumato_research.attackers.attackers import ATTACKERS, QUESTIONS
 from sfumato_research.attackers.figures import MARGIN
 from sfumato_research.attackers.knowing import KEPT, KNOWING, MEMBER
 from sfumato_research.attackers.naming import LINKED, NAMED
+from sfumato_research.attackers.releases import DEFAULT
 from sfumato_research.frontier.nested import Nested
 from sfumato_research.leaderboard.cells import OLD_DEFAULT, USE
 from sfumato_research.leaderboard.rows import BoardRow, told
 from sfumato_research.studies.base import Cell
 from sfumato_research.studies.choice import short
 
-PUBLISHED = {"attackers": "2026-11-16", "frontier": "2026-11-16"}
+FIRST = "attackersfirst"
+"""The attackers study as it was run first, kept beside the later run."""
+PUBLISHED = {"attackers": "2026-11-16", FIRST: "2026-11-16", "frontier": "2026-11-16"}
 """When results that do not say it themselves were published."""
 _BESIDE = 6
 """Columns of the attackers' table before those of releases."""
@@ -42,8 +45,8 @@ _FIGURES = {
 """Columns of the frontier's other tables: attack, question, and what chance gives."""
 
 
-def attackers_rows(parts: Mapping[str, Any]) -> Iterator[BoardRow]:
-    """Every figure of the table of attacks and releases."""
+def attackers_rows(parts: Mapping[str, Any], study: str = "attackers") -> Iterator[BoardRow]:
+    """Every figure of the table of attacks and releases, of the later run or of the first one."""
     for concept, part in parts.items():
         table = part["tables"][0]
         columns, count = table["columns"], len(part["tables"][0]["columns"])
@@ -59,9 +62,9 @@ def attackers_rows(parts: Mapping[str, Any]) -> Iterator[BoardRow]:
                 words = ["--part", concept, "--defence", short(label), "--attack", short(attack)]
                 words += ["--device", "cuda"] if gpu else []
                 yield BoardRow(
-                    concept, "minilm", OLD_DEFAULT if label == "default" else short(label), short(attack),
+                    concept, "minilm", _defence(part, label), short(attack),
                     question, figure, clean, floor, prior, "yes" if attack == row[1] else "no", None,
-                    _date(part, "attackers"), None, "attackers",
+                    _date(part, study), None, study,
                     f"sfumato study attackers --data DATA --cache CACHE {shlex.join(words)}",
                 )  # fmt: skip
 
@@ -106,6 +109,11 @@ def _frontier(
                 concept, encoder, defence, attack, QUESTIONS[question], figure, clean, floor, prior, counts,
                 None, _date(part, "frontier"), None, "frontier", command,
             )  # fmt: skip
+
+
+def _defence(part: Mapping[str, Any], label: str) -> str:
+    """A column as it is typed; results that do not say when they were measured had an older default."""
+    return OLD_DEFAULT if label == DEFAULT and not part.get("date") else short(label)
 
 
 def _own_control(attack: str) -> bool:

@@ -7,6 +7,9 @@ from sfumato_research.papers.base import DRAWING, Numbered, Paper, PaperCell
 _FIRST = ("epsilon/pi", "{150, 50, 450, 350}")
 _COSINE = "Answer cosine at the paper's budgets"
 _GROUPS = "Figure 6, squad"
+_SETS = ("squad", "fantasy", "agnews", "yelp")
+_MATCHED = "Figure 6 at matched totals, squad: answer cosine"
+_JUDGED = "The judge, squad: answer cosine"
 
 PAPER = Paper(
     "stamp",
@@ -16,14 +19,25 @@ PAPER = Paper(
             "Table",
             1,
             "Polar beside Laplace noise at five rows of budgets: SQuAD, Yelp and AG News",
-            ("squad", "fantasy", "agnews", "yelp"),
+            (*_SETS, *(f"{name}-lm" for name in _SETS), "judge-squad", "judge-fantasy"),
             [
                 PaperCell("SQuAD, first budgets, polar", _COSINE, _FIRST, "STAMP, polar (printed)"),
                 PaperCell("Laplace as published", _COSINE, _FIRST, "Laplace, published code (printed)"),
                 PaperCell("polar less Laplace of the same metric", _COSINE, _FIRST, "polar - Laplace"),
+                PaperCell(
+                    "in SmolLM2's table",
+                    f"{_COSINE}, SmolLM2's table",
+                    _FIRST,
+                    "STAMP, polar (printed)",
+                    printed=False,
+                ),
+                PaperCell(
+                    "a small judge, clean less no text", _JUDGED, ("not private",), "more than no text"
+                ),
             ],
             missing="GPT-4 answers and fine-tuned transformers classify there; neither can be had here, so "
-            "that a reader and classifiers of ours score.",
+            "that a reader and classifiers of ours score. The paper's prompts are asked of a language model "
+            "of 135 million weights.",
         ),
         Numbered(
             "Figure", 1, "The idea, and the grid of four groups by importance and privacy", missing=DRAWING
@@ -50,10 +64,22 @@ PAPER = Paper(
             "Figure",
             6,
             "STAMP beside a uniform budget, and utility as more groups are blurred",
-            ("groups", "squad", "fantasy", "agnews", "yelp"),
+            (
+                "groups",
+                *_SETS,
+                *(f"{name}-lm" for name in _SETS),
+                *(f"{name}-matched" for name in _SETS),
+                *(f"{name}-matched-lm" for name in _SETS),
+            ),
             [
                 PaperCell("SQuAD, κ 60, group 2 blurred", _GROUPS, ("60",), "group 2"),
                 PaperCell("all blurred", _GROUPS, ("60",), "all (uniform)"),
+                PaperCell(
+                    "SQuAD, the same total in every text, STAMP less even budgets",
+                    _MATCHED,
+                    ("by cosine", "all levels"),
+                    "STAMP - even",
+                ),
             ],
             missing="Printed as curves without figures.",
         ),

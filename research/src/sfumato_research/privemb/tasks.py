@@ -58,6 +58,14 @@ class SentenceTask:
     labels: NDArray[Any]
     folds: list[NDArray[np.intp]]
     """Test rows; all others are trained on."""
+    texts: list[str]
+    """The sentences themselves."""
+
+    @property
+    def largest(self) -> float:
+        """Share of the class that most test rows are in: what a constant guess gets."""
+        tested = np.unique(np.concatenate(self.folds))
+        return float(np.unique(self.labels[tested], return_counts=True)[1].max() / len(tested))
 
 
 def load(
@@ -65,19 +73,22 @@ def load(
 ) -> SentenceTask:
     """Read a data set; sentences without a single known word are left out."""
     places = words.places()
-    numbers, labels, tested = [], [], []
+    numbers, labels, tested, texts = [], [], [], []
     for row in rows(data, name, name):
         known = [places[word] for word in row["text"].lower().split() if word in places]
         if known:
             numbers.append(known)
             labels.append(row["label"])
             tested.append(row.get("split") == "test")
+            texts.append(row["text"])
     order = generator(seed).permutation(len(numbers))[:most]
     fixed = np.array(tested)[order]
     cut = [np.flatnonzero(fixed)] if fixed.any() else np.array_split(np.arange(len(order)), folds)
     chosen = [numbers[row] for row in order.tolist()]
     starts = np.cumsum([0, *map(len, chosen)])[:-1]
-    return SentenceTask(np.concatenate(chosen).astype(np.intp), starts, np.array(labels)[order], list(cut))
+    flat = np.concatenate(chosen).astype(np.intp)
+    kept = [texts[row] for row in order.tolist()]
+    return SentenceTask(flat, starts, np.array(labels)[order], list(cut), kept)
 
 
 def means(vectors: Floats, task: SentenceTask) -> Floats:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from sfumato_research.sparse.attacks import MEDICAL, PII, table2, table3
 from sfumato_research.sparse.cases import table11, table12
-from sfumato_research.sparse.data import FOLDERS
+from sfumato_research.sparse.data import BOTH_WAYS, FOLDERS
 from sfumato_research.sparse.masks import table4, table10
-from sfumato_research.sparse.tradeoff import table1, table7
+from sfumato_research.sparse.tradeoff import table1, table1_by_ner, table7
 from sfumato_research.sparse.variants import table8, table9
 from sfumato_research.sparse.words import SETS, figures, table5
 from sfumato_research.studies.base import Study, StudyPart
+from sfumato_research.studies.kept import by_cells
 
 _MAIN = (FOLDERS["sts12"], FOLDERS["fiqa"])
 
@@ -19,7 +22,19 @@ STUDY = Study(
     "Concept-aware privacy mechanisms for defending embedding inversion attacks (SPARSE)",
     (
         StudyPart("table1", "Table 1: privacy and utility on STS12 and FIQA", table1, _MAIN),
-        StudyPart("table2", "Table 2: three attacks", table2, ("sts12",)),
+        *(
+            StudyPart(
+                f"ner-{name}",
+                f"Table 1 again, {name.upper()}: entities found by NER",
+                by_cells(partial(table1_by_ner, name=name)),
+                (FOLDERS["sts12"], FOLDERS[name]),
+            )
+            for name in BOTH_WAYS
+        ),
+        StudyPart("table2", "Table 2: Vec2Text and MLC", by_cells(table2), ("sts12",)),
+        StudyPart(
+            "geia", "Table 2: GEIA", by_cells(partial(table2, attacks=("GEIA",))), ("sts12", "sentences")
+        ),
         StudyPart("table3", "Table 3: categories of sensitive words", table3, ("sts12", *PII, *MEDICAL)),
         StudyPart("table4", "Table 4: masks that know the attacker", table4, _MAIN),
         StudyPart("table5", "Table 5: the protected word, words like it, and others", table5, SETS),

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from functools import partial
+
+from sfumato.evaluation.baselines import Baseline
 from sfumato.evaluation.text_baselines import NearestTerm, RandomWord, Removal
 from sfumato.metrics import tradeoff_rate
 from sfumato_research.sparse.data import comparison
 from sfumato_research.sparse.printed import ENCODERS, METHODS, REWRITING, TRADE_OFF
-from sfumato_research.sparse.tradeoff import NAMES, levels, measured
+from sfumato_research.sparse.tradeoff import NAMES, clean_of, levels, measured
 from sfumato_research.studies.base import Cell, Finding, Setting, StudyOutcome, StudyTable
+from sfumato_research.studies.comparison import Comparison
+from sfumato_research.studies.encoders import families, present, study_encoder
+from sfumato_research.studies.kept import by_cells
 from sfumato_research.studies.measured import Measured
 
 HUB = (
@@ -19,66 +26,108 @@ HUB = (
 
 
 def encoders() -> list[str]:
-    """What can be run here: the packaged encoders, and the paper's own where they lie on this machine."""
+    """What can be run here: the study encoders, and the paper's own where they lie on this machine."""
     from huggingface_hub import try_to_load_from_cache
 
-    from sfumato.embedders import EMBEDDERS
-
-    packaged = [name for name in ("minilm", "wordllama") if EMBEDDERS.installed(name)]
-    return packaged + [name for name in HUB if isinstance(try_to_load_from_cache(name, "config.json"), str)]
+    local = [name for name in HUB if isinstance(try_to_load_from_cache(name, "config.json"), str)]
+    return [*(each.name for each in present()), *local]
 
 
+def measure_encoder(setting: Setting, model: str) -> dict[str, Measured]:
+    """STS12 at printed epsilon 10, with noise that costs Laplace noise on this encoder as much as printed."""
+    on = comparison(setting, "sts12", model)
+    ratio = levels(setting, (10,), model)[10]
+    found = {"unprotected": clean_of(on)}
+    for method in METHODS:
+        setting.on_step(f"{model}, {method}")
+        found[method] = measured(on, method, ratio)
+    return {**found, "ours": measured(on, "ours")}
+
+
+@by_cells
 def table8(setting: Setting) -> StudyOutcome:
-    """STS12 at printed epsilon 10, each encoder with noise that costs Laplace as much as printed."""
+    """Every study encoder that is present."""
+    found = {model: measure_encoder(setting, model) for model in encoders()}
     rows: list[list[Cell | str]] = []
-    gaps = []
-    for model in encoders():
-        on = comparison(setting, "sts12", model)
-        ratio = levels(setting, (10,), model)[10]
-        found = {"unprotected": on.clean()}
-        for method in METHODS:
-            setting.on_step(f"{model}, {method}")
-            found[method] = measured(on, method, ratio)
-        found["ours"] = measured(on, "ours")
-        for method, each in found.items():
+    for model, measures in found.items():
+        for method, each in measures.items():
             label = f"{model}: {NAMES.get(method, method)}"
-            ratio_cell = Cell(each.noise_ratio, form=".2f")
-            rows.append([label, ratio_cell, each.leaked(), each.excess(), each.useful(), each.kept()])
-        gaps.append(found["sparse"].leakage.released - found["laplace"].leakage.released)
+            ratio = Cell(each.noise_ratio, form=".2f")
+            rows.append(
+                [label, ratio, each.leaked(), each.spread(), each.excess(), each.useful(), each.kept()]
+            )
     for model, cells in ENCODERS.items():
         for method, (leaked, useful) in zip(("unprotected", *METHODS), cells, strict=True):
             share = Cell(useful / cells[0][1], form=".0%")
             shown = f"printed, {model}: {NAMES.get(method, method)}"
-            rows.append([shown, "", Cell(leaked / 100), "", Cell(useful / 100), share])
-    less = sum(gap < 0 for gap in gaps)
+            rows.append([shown, "", Cell(leaked / 100), "", "", Cell(useful / 100), share])
+    gaps = {model: difference(each["sparse"], each["laplace"]) for model, each in found.items()}
+    same = sum(gaps.values()) < 0
     finding = Finding(
         "Table 8",
         "SPARSE leaks less than Laplace whatever the encoder",
         "less with 3 of 3 encoders",
-        f"less with {less} of {len(gaps)}, by {sum(gaps) / len(gaps):+.3f} on average",
-        less > len(gaps) / 2,
-        "" if less > len(gaps) / 2 else "as in Table 1: the attacker reads the axes without noise",
+        told_by_encoder(found, "sparse"),
+        same,
+        "" if same else "as in Table 1: the attacker reads the axes without noise",
     )
-    columns = ("encoder and release", "noise ratio", "leakage", "excess", "utility", "kept")
-    return StudyOutcome([StudyTable("encoders, STS12", columns, rows)], findings=[finding])
+    note = (
+        "STS12; each encoder has the noise at which Laplace noise keeps as much of its own correlation as is "
+        "printed at ε 10. Encoders: " + encoder_titles(found) + ". *sd* of 5 runs, as in table 1."
+    )
+    columns = ("encoder and release", "noise ratio", "leakage", "sd", "excess", "utility", "kept")
+    return StudyOutcome([StudyTable("encoders, STS12", columns, rows, note)], findings=[finding])
 
 
+def difference(one: Measured, other: Measured) -> float:
+    """How much more one leaks."""
+    return one.leakage.released - other.leakage.released
+
+
+def told_by_encoder(found: Mapping[str, Mapping[str, Measured]], method: str) -> str:
+    """On how many encoders, of how many families, a method leaks less than Laplace noise or surely more."""
+    gaps = {model: difference(each[method], each["laplace"]) for model, each in found.items()}
+    less = [model for model, gap in gaps.items() if gap < 0]
+    ends = {model: (_ends(each[method]), _ends(each["laplace"])) for model, each in found.items()}
+    surely = [model for model, (own, plain) in ends.items() if own[0] > plain[1]]
+    by_family = f"{len(found)} encoders of {len(families(found))} families"
+    return (
+        f"less with {len(less)} of {by_family}; more, with intervals that do not meet, with {len(surely)} of "
+        f"{len(families(surely))}: " + ", ".join(f"{model} {gap:+.3f}" for model, gap in gaps.items())
+    )
+
+
+def encoder_titles(models: Iterable[str]) -> str:
+    """Names, families and dimensions of some encoders."""
+    known = map(study_encoder, models)
+    return "; ".join(f"{each.name}: {each.title}, {each.family}, {each.dim} dimensions" for each in known)
+
+
+def _ends(found: Measured) -> tuple[float, float]:
+    return found.leakage.intervals["released"] or (found.leakage.released, found.leakage.released)
+
+
+def _rewritten(on: Comparison, baseline: Baseline) -> Measured:
+    return on.measure(baseline.fit(on.sample)[0])
+
+
+@by_cells
 def table9(setting: Setting) -> StudyOutcome:
     """Leakage, utility and the rate R of rewritten texts, SPARSE at printed epsilon 20, and ours."""
     ratio = levels(setting, (20,))[20]
     tables, findings = [], []
     for name in ("sts12", "fiqa")[: setting.pick(2, 1)]:
         on = comparison(setting, name)
-        clean = on.clean()
+        clean = clean_of(on)
         found: dict[str, Measured] = {}
-        kinds = {
+        kinds: dict[str, Baseline] = {
             "removal": Removal(stars=(True,)),
             "random-word": RandomWord(),
             "nearest-term": NearestTerm(),
         }
         for label, baseline in kinds.items():
             setting.on_step(f"{name}, {label}")
-            found[label] = on.measure(baseline.fit(on.sample)[0])
+            found[label] = on.cells.measured(label, partial(_rewritten, on, baseline))
         found["sparse"] = measured(on, "sparse", ratio)
         found["ours"] = measured(on, "ours")
         paper, whole = REWRITING[name], TRADE_OFF[name].clean
@@ -87,6 +136,7 @@ def table9(setting: Setting) -> StudyOutcome:
             [
                 "unprotected",
                 clean.leaked(whole[0] / 100),
+                clean.spread(),
                 clean.excess(),
                 clean.useful(whole[2] / 100),
                 None,
@@ -100,13 +150,14 @@ def table9(setting: Setting) -> StudyOutcome:
                 [
                     label,
                     each.leaked(leak.get(label)),
+                    each.spread(),
                     each.excess(),
                     each.useful(useful),
                     Cell(_rate(clean, each), form=".1f", printed=printed[1]),
                     Cell(_rate(clean, each, assumed=label in kinds), form=".1f"),
                 ]
             )
-        columns = ("release", "leakage", "excess", "utility", "R", "R with no leakage assumed")
+        columns = ("release", "leakage", "sd", "excess", "utility", "R", "R with no leakage assumed")
         note = (
             f"Noise ratio {ratio:.2f}, as at printed ε = 20. Rewritten texts are attacked like any release; "
             "the paper assumes that they leak nothing, which the last column does, too."

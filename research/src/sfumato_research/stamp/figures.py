@@ -11,7 +11,16 @@ from sfumato.embedders.base import Embedder
 from sfumato.mechanisms.base import one_blas_thread
 from sfumato.text import Budgets, Group, WordVectors
 from sfumato.text.importance import SWEEP
-from sfumato_research.stamp.rows import CODE, READINGS, mean_cell, pieces, quiet_source, rewriter, rewritten
+from sfumato_research.stamp.rows import (
+    CODE,
+    READINGS,
+    decoder_for,
+    mean_cell,
+    pieces,
+    quiet_source,
+    rewriter,
+    rewritten,
+)
 from sfumato_research.stamp.sets import Texts, classes, squad
 from sfumato_research.studies.base import Cell, Finding, Picture, Setting, StudyOutcome, StudyTable
 from sfumato_research.studies.data import encoder
@@ -45,7 +54,7 @@ def figure_five(
     """The same on any texts and words, compared by any encoder."""
     chosen = slice(setting.pick(30, 8))
     compared = embedder or encoder(setting)
-    machine = rewriter(vocabulary or pieces())
+    machine = rewriter(vocabulary or pieces(), decoder=decoder_for(setting.device))
     found: dict[int, list[SweepRow]] = {}
     for row in ROWS:
         setting.on_step(f"figure 5 row {row}")
@@ -129,7 +138,7 @@ def figure_six(
     setting: Setting, name: str, texts: Texts, vocabulary: WordVectors | None = None
 ) -> StudyOutcome:
     """One set's panel of the figure."""
-    machine = rewriter(vocabulary or pieces())
+    machine = rewriter(vocabulary or pieces(), decoder=decoder_for(setting.device))
     source = quiet_source(setting.seed)
     levels = setting.pick(LEVELS, LEVELS[::2])
     made: dict[str, list[str]] = {"clean": list(texts.texts)}

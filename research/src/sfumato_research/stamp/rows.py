@@ -17,7 +17,7 @@ from sfumato.metrics.intervals import Resampling, mean_interval
 from sfumato.randomness import InsecureSeedWarning, Source
 from sfumato.text import Budgets, Group, Rewriter, WordImportance, WordVectors, load_vocabulary
 from sfumato.text.budgets import PAPER_ROWS
-from sfumato.text.groups import count_groups
+from sfumato.text.groups import Grouped, count_groups
 from sfumato.types import Floats
 from sfumato_research.stamp.laplace import CoordinateLaplace, table_span
 from sfumato_research.stamp.sets import Made, Texts
@@ -25,14 +25,25 @@ from sfumato_research.studies.base import Cell, Setting
 
 DIM = 768
 """Dimension of GPT-2's vectors, in which the published code works."""
-THEOREM, CODE, STRENGTH = "epsilon", "epsilon/pi", "epsilon/(pi √2)"
-READINGS = {
-    THEOREM: 1.0,
-    CODE: 1 / math.pi,
-    STRENGTH: 1 / (math.pi * math.sqrt(DIM / 384)),
-}
-"""What kappa is for a printed epsilon: in theorem 3; in the published code; and where noise is as strong in
-384 dimensions as the published code's in 768 (a cosine kept is about kappa/d, a stranger's 1/sqrt d)."""
+THEOREM, CODE = "epsilon", "epsilon/pi"
+
+
+def readings(dim: int) -> dict[str, float]:
+    """What kappa is for a printed epsilon, in three ways.
+
+    In theorem 3; in the published code; and where noise is as strong in `dim` dimensions as the published
+    code's in 768 (a cosine kept is about kappa/d, a stranger's 1/sqrt d).
+    """
+    return {THEOREM: 1.0, CODE: 1 / math.pi, strength(dim): 1 / (math.pi * math.sqrt(DIM / dim))}
+
+
+def strength(dim: int) -> str:
+    """How the third reading is written."""
+    return f"epsilon/(pi √{DIM / dim:.3g})"
+
+
+READINGS = readings(384)
+"""Those of MiniLM's vectors."""
 THRESHOLD = 0.2
 """Cosines of these vectors are smaller than those of the paper's: at its 0.5 next to nothing is important."""
 
@@ -60,6 +71,8 @@ class Compared:
     replaced: Mapping[Configuration, Mapping[Group, float]]
     clean: Mapping[str, Floats]
     scores: Mapping[str, Mapping[Configuration, Floats]]
+    vocabulary: WordVectors
+    threshold: float
 
     def cell(self, metric: str, key: Configuration | None, printed: float | None = None) -> Cell:
         """The mean of a metric with its interval; clean texts for None."""
@@ -122,12 +135,17 @@ def rewriter(vocabulary: WordVectors, **changed: Any) -> Rewriter:
 def group_sizes(machine: Rewriter, texts: Texts) -> tuple[dict[Group, int], dict[Group, int]]:
     """How many words each group has, and how many tokens: a word is drawn piece by piece."""
     grouped = list(machine.groups.group(texts.texts, texts.tasks, texts.spans))
-    tokens: Counter[Group] = Counter()
-    for each in grouped:
-        for piece, group in zip(each.layout.pieces, each.groups, strict=True):
-            word = each.layout.text[piece.start : piece.end]
-            tokens[group] += len(machine.vocabulary.numbers(word)) if piece.word else 1
+    tokens = sum((tokens_of(machine, each) for each in grouped), Counter[Group]())
     return count_groups(grouped), {group: tokens[group] for group in Group}
+
+
+def tokens_of(machine: Rewriter, each: Grouped) -> Counter[Group]:
+    """How many tokens of each group one text has."""
+    tokens: Counter[Group] = Counter()
+    for piece, group in zip(each.layout.pieces, each.groups, strict=True):
+        word = each.layout.text[piece.start : piece.end]
+        tokens[group] += len(machine.vocabulary.numbers(word)) if piece.word else 1
+    return tokens
 
 
 def rewritten(
@@ -148,31 +166,46 @@ def rewritten(
     return [each.text for each in done], {group: changed[group] / max(1, totals[group]) for group in Group}
 
 
-def compare(setting: Setting, texts: Texts, name: str, vocabulary: WordVectors | None = None) -> Compared:
-    """Rewrite the texts in every configuration and score all of them."""
-    words = vocabulary or pieces()
+def machines(words: WordVectors, threshold: float, device: str) -> dict[str, Rewriter]:
+    """What makes the text of each scheme; vectors and decoder are shared."""
     span = table_span(words)
-    polar = rewriter(words)
-    decoder = polar.channel.decoder
-    machines = {
+    polar = rewriter(words, threshold=threshold, decoder=decoder_for(device))
+    shared: dict[str, Any] = {"threshold": threshold, "decoder": polar.channel.decoder}
+    return {
         POLAR: polar,
-        LAPLACE: rewriter(words, mechanism="laplace", decoder=decoder),
-        PUBLISHED: rewriter(
-            words, mechanism=lambda epsilon: CoordinateLaplace(epsilon, span), decoder=decoder
-        ),
+        LAPLACE: rewriter(words, mechanism="laplace", **shared),
+        PUBLISHED: rewriter(words, mechanism=lambda epsilon: CoordinateLaplace(epsilon, span), **shared),
         UNIFORM: polar,
     }
+
+
+def decoder_for(device: str) -> str:
+    """The decoder that is quick on a device; both find the true nearest word."""
+    return "exact" if device == "cpu" else "torch"
+
+
+def compare(
+    setting: Setting,
+    texts: Texts,
+    name: str,
+    vocabulary: WordVectors | None = None,
+    threshold: float = THRESHOLD,
+) -> Compared:
+    """Rewrite the texts in every configuration and score all of them."""
+    words = vocabulary or pieces()
+    made_by = machines(words, threshold, setting.device)
+    polar = made_by[POLAR]
     counts, tokens = group_sizes(polar, texts)
     source = quiet_source(setting.seed)
     made: dict[Configuration, list[str]] = {}
     spent: dict[Configuration, float] = {}
     replaced: dict[Configuration, dict[Group, float]] = {}
-    for reading, factor in READINGS.items():
+    for reading, factor in readings(words.dim).items():
         for row, printed in enumerate(PAPER_ROWS, 1):
             if setting.quick and row % 2 == 0:
                 continue
             setting.on_step(f"{name} {reading} {row}")
-            for scheme, machine in machines.items():
+            for scheme, machine in made_by.items():
                 if scheme == PUBLISHED and reading != CODE:
                     continue
                 # The published Laplace takes the printed epsilon as it is.
@@ -184,7 +217,7 @@ def compare(setting: Setting, texts: Texts, name: str, vocabulary: WordVectors |
                 spent[key] = mean
                 made[key], replaced[key] = rewritten(machine, budgets, texts, source)
     setting.on_step(f"{name} scores")
-    return Compared(texts, counts, spent, replaced, *_scored(texts, made))
+    return Compared(texts, counts, spent, replaced, *_scored(texts, made), words, threshold)
 
 
 def _scored(

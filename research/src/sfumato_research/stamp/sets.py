@@ -18,7 +18,7 @@ from sfumato.embedders.base import Embedder
 from sfumato.metrics import classify
 from sfumato.randomness import generator
 from sfumato.text.chat import Chat
-from sfumato.types import Floats
+from sfumato.types import Floats, Vectors
 from sfumato_research.studies.base import Setting
 from sfumato_research.studies.data import encoder, rows
 from sfumato_research.text.fantasy import Passage, passages
@@ -59,6 +59,10 @@ class Texts:
     """Who scores, in words."""
     answer_inside: NDArray[np.bool_] | None = None
     """`[n]` whether every right answer touches something sensitive."""
+    others: Sequence[str] = ()
+    """Clean texts of the same kind that are not scored."""
+    examples: Sequence[Example] = ()
+    """Questions with their answers, where the set asks some."""
 
 
 class _Answers(Protocol):
@@ -79,23 +83,30 @@ def _shuffled(seed: int, items: Sequence[Any]) -> list[Any]:
     return [items[row] for row in order.tolist()]
 
 
-def squad(setting: Setting) -> Texts:
-    """Questions of SQuAD's development set; the reader learns from articles that are not asked about."""
+def _squad(setting: Setting, tested: bool, count: int) -> list[Example]:
+    """Questions about the articles that are tested, or about the others."""
     contexts = {row["context_id"]: row for row in rows(setting.data, "squad_dev", "contexts")}
     asked = _shuffled(0, list(rows(setting.data, "squad_dev", "questions")))
     titles = _shuffled(1, sorted({row["title"] for row in contexts.values()}))
     held_out = set(titles[: len(titles) // 2])
+    found = (row for row in asked if (contexts[row["context_id"]]["title"] in held_out) == tested)
+    return [
+        Example(contexts[row["context_id"]]["context"], row["question"], tuple(row["answers"]))
+        for row, _ in zip(found, range(count), strict=False)
+    ]
 
-    def examples(inside: bool, count: int) -> list[Example]:
-        found = (row for row in asked if (contexts[row["context_id"]]["title"] in held_out) == inside)
-        return [
-            Example(contexts[row["context_id"]]["context"], row["question"], tuple(row["answers"]))
-            for row, _ in zip(found, range(count), strict=False)
-        ]
 
-    reader = _reader(examples(False, setting.pick(3000, 600)))
-    test = examples(True, setting.pick(80, 15))
-    return _questions(test, find_sensitive_once(test), reader, encoder(setting))
+def untested_questions(setting: Setting) -> list[Example]:
+    """Questions about articles of SQuAD that are not tested, one a context."""
+    found = _squad(setting, False, setting.pick(3000, 600))
+    return list({one.context: one for one in reversed(found)}.values())[::-1]
+
+
+def squad(setting: Setting) -> Texts:
+    """Questions of SQuAD's development set; the reader learns from articles that are not asked about."""
+    learned = _squad(setting, False, setting.pick(3000, 600))
+    test = _squad(setting, True, setting.pick(80, 15))
+    return _questions(test, find_sensitive_once(test), _reader(learned), encoder(setting), learned)
 
 
 def fantasy(setting: Setting) -> Texts:
@@ -113,13 +124,13 @@ def fantasy(setting: Setting) -> Texts:
             Span(text.index(name), text.index(name) + len(name), "sensitive") for name in names.get(text, ())
         }
         found[text] = sorted({*spans, *places})
-    reader = _reader(examples(passages(setting.pick(200, 60), seed=1)))
-    return _questions(test, found, reader, encoder(setting))
+    learned = examples(passages(setting.pick(200, 60), seed=1))
+    return _questions(test, found, _reader(learned), encoder(setting), learned)
 
 
 def _reader(examples: Sequence[Example]) -> _Answers:
     asked = os.environ.get(JUDGE)
-    return Judge(Chat.parse(asked)) if asked else Reader.fit(examples)
+    return Judge(Chat.parse(asked, temperature=0.0)) if asked else Reader.fit(examples)
 
 
 def find_sensitive_once(examples: Sequence[Example]) -> dict[str, Spans]:
@@ -128,24 +139,49 @@ def find_sensitive_once(examples: Sequence[Example]) -> dict[str, Spans]:
     return dict(zip(different, find_sensitive(different), strict=True))
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class AnswerScorer:
+    """Compares answers with the right ones: cosine of an encoder, and word for word."""
+
+    examples: Sequence[Example]
+    embedder: Embedder
+    gold: Sequence[Vectors]
+    """Vectors of each question's right answers."""
+
+    @classmethod
+    def of(cls, examples: Sequence[Example], embedder: Embedder) -> AnswerScorer:
+        """Embed the right answers."""
+        return cls(examples, embedder, [embedder.embed(list(dict.fromkeys(one.answers))) for one in examples])
+
+    def scores(self, answers: Sequence[str]) -> dict[str, Floats]:
+        """One figure a question by either measure; an empty answer counts as a question mark."""
+        said = [each or "?" for each in answers]
+        different = list(dict.fromkeys(said))
+        vectors = dict(zip(different, self.embedder.embed(different), strict=True))
+        pairs = zip(self.gold, said, strict=True)
+        right = [exact_match(one, example.answers) for one, example in zip(said, self.examples, strict=True)]
+        return {
+            "answer cosine": np.array([float((own @ vectors[one]).max()) for own, one in pairs]),
+            "exact match": np.array(right, np.float64),
+        }
+
+
 def _questions(
-    examples: Sequence[Example], sensitive: Mapping[str, Spans], reader: _Answers, embedder: Embedder
+    examples: Sequence[Example],
+    sensitive: Mapping[str, Spans],
+    reader: _Answers,
+    embedder: Embedder,
+    learned: Sequence[Example],
 ) -> Texts:
     """Exact match and answer cosine, as in the paper."""
-    gold = [embedder.embed(list(dict.fromkeys(one.answers))) for one in examples]
+    scorer = AnswerScorer.of(examples, embedder)
 
     def score(made: Made) -> Scores:
         out: Scores = {"answer cosine": {}, "exact match": {}}
         for name, texts in made.items():
-            said = [
-                reader.answer(text, one.question) or "?" for text, one in zip(texts, examples, strict=True)
-            ]
-            different = list(dict.fromkeys(said))
-            vectors = dict(zip(different, embedder.embed(different), strict=True))
-            pairs = zip(gold, said, strict=True)
-            out["answer cosine"][name] = np.array([float((own @ vectors[one]).max()) for own, one in pairs])
-            right = [exact_match(one, example.answers) for one, example in zip(said, examples, strict=True)]
-            out["exact match"][name] = np.array(right, np.float64)
+            said = [reader.answer(text, one.question) for text, one in zip(texts, examples, strict=True)]
+            for metric, values in scorer.scores(said).items():
+                out[metric][name] = values
         return out
 
     texts = [one.context for one in examples]
@@ -160,6 +196,8 @@ def _questions(
         "answer cosine",
         f"answers by {how}, compared by all-MiniLM-L6-v2",
         np.array([_inside(one, found) for one, found in zip(examples, spans, strict=True)], bool),
+        list(dict.fromkeys(one.context for one in learned)),
+        examples,
     )
 
 
@@ -186,7 +224,8 @@ def classes(setting: Setting, name: str) -> Texts:
     test = _shuffled(2, test)[: setting.pick({"ag_news": 300, "yelp5": 150}[name], 40)]
     texts = [" ".join(row["text"].split()[:_MOST_WORDS]) for row in test]
     embedder = load_embedder("wordllama")
-    learned = embedder.embed([" ".join(row["text"].split()[:_MOST_WORDS]) for row in train])
+    others = [" ".join(row["text"].split()[:_MOST_WORDS]) for row in train]
+    learned = embedder.embed(others)
     label = LABELS[name]
 
     def score(made: Made) -> Scores:
@@ -205,4 +244,5 @@ def classes(setting: Setting, name: str) -> Texts:
         "accuracy",
         f"a logistic regression on WordLlama vectors of {len(train):,} clean texts; at most "
         f"{_MOST_WORDS} words of a text",
+        others=others,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -45,8 +45,20 @@ PRINTED = {
 }
 
 
+VECTORS = {
+    "minilm, pieces": "Word pieces of all-MiniLM-L6-v2",
+    "lm:smollm2, pieces": "Pieces of SmolLM2-135M-Instruct's own table",
+}
+"""Vocabularies in words."""
+
+
 def table_one(
-    setting: Setting, name: str, texts: Texts, vocabulary: WordVectors | None = None
+    setting: Setting,
+    name: str,
+    texts: Texts,
+    vocabulary: WordVectors | None = None,
+    threshold: float = THRESHOLD,
+    of: str = "",
 ) -> StudyOutcome:
     """Run one set's columns of the table.
 
@@ -55,15 +67,19 @@ def table_one(
         name: squad, fantasy, agnews or yelp.
         texts: the set.
         vocabulary: the word pieces of all-MiniLM-L6-v2 unless given.
+        threshold: cosine from which a word is important in these vectors.
+        of: whose vectors they are, where that has to be said.
     """
-    done = compare(setting, texts, name, vocabulary)
+    done = compare(setting, texts, name, vocabulary, threshold)
     metric = texts.metric
     tables = [_main(done, metric, PRINTED.get(name))]
     if "exact match" in done.scores:
         tables.append(_exact(done))
     if texts.answer_inside is not None:
         tables.append(_split(done, metric, texts.answer_inside))
-    return StudyOutcome(tables, [_figure(done, name, metric)], _findings(done, name, metric))
+    if of:
+        tables = [replace(table, title=f"{table.title}, {of}") for table in tables]
+    return StudyOutcome(tables, [_figure(done, name, metric, of)], _findings(done, name, metric, of))
 
 
 def _rows(done: Compared) -> list[tuple[str, int]]:
@@ -134,12 +150,14 @@ def _percent(done: Compared, key: Configuration) -> str:
 
 def _note(done: Compared) -> str:
     words = ", ".join(f"{done.counts[group]:,} {group.title}" for group in Group)
+    vectors = VECTORS.get(done.vocabulary.name, done.vocabulary.name)
     return (
-        f"{len(done.texts.texts)} texts; {done.texts.how}. Words: {words}. Word pieces of all-MiniLM-L6-v2, "
-        f"384 dimensions (the paper: GPT-2, 768), threshold {THRESHOLD:g}. `uniform` gives every word the "
-        "mean budget. Differences are taken text by text. Each text has noise of its own, so that intervals "
-        "over texts hold what noise adds. Rewriting alone changes a text a little: signs between sensitive "
-        "words become spaces. Printed figures stand in the rows of the published code."
+        f"{len(done.texts.texts)} texts; {done.texts.how}. Words: {words}. {vectors}, "
+        f"{done.vocabulary.dim} dimensions (the paper: GPT-2, 768), threshold {done.threshold:g}. "
+        "`uniform` gives every word the mean budget. Differences are taken text by text. Each text has noise "
+        "of its own, so that intervals over texts hold what noise adds. Rewriting alone changes a text a "
+        "little: signs between sensitive words become spaces. Printed figures stand in the rows of the "
+        "published code."
     )
 
 
@@ -186,7 +204,7 @@ def _split(done: Compared, metric: str, inside: np.ndarray) -> StudyTable:
     )
 
 
-def _figure(done: Compared, name: str, metric: str) -> Picture:
+def _figure(done: Compared, name: str, metric: str, of: str) -> Picture:
     labels = {POLAR: "STAMP, polar", LAPLACE: "STAMP, Laplace", UNIFORM: "uniform, polar"}
     lines = []
     for scheme, label in labels.items():
@@ -201,23 +219,26 @@ def _figure(done: Compared, name: str, metric: str) -> Picture:
                 [cell.high or 0.0 for cell in cells],
             )
         )
+    shown = f"{name}, {of}" if of else name
     svg = curves(
         lines,
-        title=f"{name}: {metric} over the mean budget of a word",
+        title=f"{shown}: {metric} over the mean budget of a word",
         x_label="mean kappa of a word (log scale)",
         y_label=metric,
         x_log=True,
     )
-    return Picture(f"stamp-{name}.svg", svg, f"{name}: {metric} over the mean budget of a word")
+    file = f"stamp-{name}{'-lm' if of else ''}.svg"
+    return Picture(file, svg, f"{shown}: {metric} over the mean budget of a word")
 
 
-def _findings(done: Compared, name: str, metric: str) -> list[Finding]:
+def _findings(done: Compared, name: str, metric: str, of: str) -> list[Finding]:
     printed = PRINTED.get(name)
     published = [(CODE, done.pooled(metric, CODE, POLAR, PUBLISHED))]
     laplace = [(reading, done.pooled(metric, reading, POLAR, LAPLACE)) for reading in _readings(done)]
     uniform = [(reading, done.pooled(metric, reading, POLAR, UNIFORM)) for reading in _readings(done)]
     higher = sum(p > q for p, q in zip(printed.polar, printed.laplace, strict=True)) if printed else 0
-    label = f"Table 1, {name}"
+    shown = f"{name}, {of}" if of else name
+    label = f"Table 1, {shown}"
     return [
         Finding(
             label,
@@ -236,7 +257,7 @@ def _findings(done: Compared, name: str, metric: str) -> list[Finding]:
             "" if direction(laplace) else _AS_STRONG,
         ),
         Finding(
-            f"Figure 6, {name}",
+            f"Figure 6, {shown}",
             "STAMP is at or above uniform at the same mean budget of a token",
             "above everywhere",
             said(uniform),

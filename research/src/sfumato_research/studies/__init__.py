@@ -19,6 +19,7 @@ from sfumato_research.studies.base import (
 
 STUDIES = (
     "frontier",
+    "encoders",
     "attackers",
     "leaderboard",
     "sealed",

@@ -86,6 +86,8 @@ class StudyOutcome:
     findings: Sequence[Finding] = ()
     took: str = ""
     """What it took, in words, where that is not the time of this run: what was kept may be from elsewhere."""
+    date: str = ""
+    """When it was measured, where that is not when it was told."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON; drawings are kept in files of their own."""

@@ -11,9 +11,11 @@ holds only texts that are not attacked: learn masks, protectors and baselines fr
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,7 +28,7 @@ from sfumato.mechanisms import Laplace
 from sfumato.mechanisms.base import one_blas_thread
 from sfumato.metrics import Leakage, Utility, count_confidence
 from sfumato.metrics.intervals import ratio_interval
-from sfumato.metrics.leakage import pool
+from sfumato.metrics.leakage import Hits, pool
 from sfumato.protector import Protector
 from sfumato.trials import reading, utility
 from sfumato.trials.questions.informed import informed_row
@@ -38,6 +40,7 @@ from sfumato.trials.target import DefenceTarget, FixedTarget, Target
 from sfumato.types import Vectors
 from sfumato_research.studies.base import Cell
 from sfumato_research.studies.corpora import ClassAccuracy, Corpus
+from sfumato_research.studies.kept import KeptCells
 from sfumato_research.studies.measured import Measured
 
 
@@ -49,6 +52,7 @@ class Comparison:
         embedder: the encoder; every text is embedded once.
         suite: sizes.
         most_pairs: scored pairs that utility is measured on; else as many as searches.
+        kept: where measured cells are written, to be found again.
         seed: of the sample, the cut, the attackers and the noise.
     """
 
@@ -59,15 +63,17 @@ class Comparison:
         suite: Suite,
         *,
         most_pairs: int | None = None,
+        kept: Path | None = None,
         seed: int = 0,
     ) -> None:
         self.corpus, self.suite, self.seed = corpus, suite, seed
+        self.cells = KeptCells(kept)
         self.most_pairs = most_pairs or suite.searches
         self.embedder = RememberingEmbedder(embedder)
         needed = {*corpus.needed, *corpus.answers(suite.searches, seed)}
         self.split: Split = gather(
             corpus.texts, corpus.concept, suite, spans=None, embedder=self.embedder, clean=None,
-            needed=needed, seed=seed,
+            needed=needed, seed=seed, groups=None if corpus.groups is None else np.asarray(corpus.groups),
         )  # fmt: skip
         self.dim = self.split.clean.shape[1]
         self._calibrations: dict[str, reading.Calibration] = {}
@@ -151,6 +157,7 @@ class Comparison:
             main,
             defence.mechanism.noise_ratio(self.dim),
             defence.guarantee.epsilon,
+            _runs(found.hits, self._runs(chosen)),
         )
 
     def clean(self, method: reading.AttackMethod | None = None) -> Measured:
@@ -160,7 +167,8 @@ class Comparison:
         leaks = reading.leakage(known, found, self.split)
         sure = self._confidence(known.readers, [self.split.clean[attacked]])
         main = next(iter(self.measures.values())).measure(self.target(Defence(name="unprotected")))
-        return Measured("unprotected", leaks, sure, main, 0.0, float("inf"))
+        runs = _runs(known.control, len(known.control))
+        return Measured("unprotected", leaks, sure, main, 0.0, float("inf"), runs)
 
     def leakage(
         self,
@@ -260,3 +268,9 @@ class Comparison:
             return Cell(None)
         pooled = pool(hits)
         return Cell.between(pooled.rate, ratio_interval(pooled.found, pooled.total, self.split.resampling()))
+
+
+def _runs(hits: Sequence[Hits], attackers: int) -> tuple[float, ...]:
+    """Leakage of each attacker on one release, another one for each as far as there are others."""
+    draws = len(hits) // attackers
+    return tuple(hits[run * draws + run % draws].rate for run in range(attackers))

@@ -49,6 +49,8 @@ class Corpus:
     """The class of each text."""
     needed: Collection[int] = ()
     """Rows that are always taken, beside those that searches look for."""
+    groups: Sequence[int] | None = None
+    """The document or note of each text, where several are of one: they stand on one side of a cut."""
 
     def answers(self, most: int, seed: int) -> set[int]:
         """Rows that searches look for, where no more than so many are made."""

@@ -18,6 +18,7 @@ from sfumato.embedders import CachedEmbedder, load_embedder
 from sfumato.embedders.base import Embedder
 from sfumato.errors import InputError
 from sfumato_research.studies.base import Setting
+from sfumato_research.studies.encoders import study_encoder
 
 
 def rows(data: Path, folder: str, name: str) -> Iterator[dict[str, Any]]:
@@ -82,6 +83,6 @@ def searches(data: Path, folder: str, split: str | None = None) -> Searchable:
 
 def encoder(setting: Setting, name: str = "minilm") -> Embedder:
     """An encoder that remembers vectors between runs where the setting has a place for them."""
-    inner = load_embedder(name)
+    inner = load_embedder(study_encoder(name).spec)
     kept = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.")  # a folder's name is no place of its own
     return inner if setting.cache is None else CachedEmbedder(inner, setting.cache / kept)

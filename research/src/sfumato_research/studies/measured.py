@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from statistics import stdev
 from typing import Any
 
 from sfumato.metrics import Leakage, Utility
@@ -30,6 +32,8 @@ class Measured:
     noise_ratio: float
     epsilon: float
     """Of the density, in the metric of its guarantee; infinite where there is no promise."""
+    runs: tuple[float, ...] = ()
+    """Leakage of each run: an attacker with a seed of his own who reads a release of its own."""
 
     def leaked(self, printed: float | None = None) -> Cell:
         """The leakage as a cell."""
@@ -51,3 +55,32 @@ class Measured:
             return Cell(None, form=".0%", printed=printed)
         low, high = self.utility.interval or (None, None)
         return Cell(self.utility.kept, low, high, ".0%", printed)
+
+    def spread(self) -> Cell:
+        """Standard deviation of the leakage of single runs, where there are several."""
+        return Cell(stdev(self.runs) if len(self.runs) > 1 else None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, kept: Mapping[str, Any]) -> Measured:
+        """What was written, read back."""
+        leakage, utility = dict(kept["leakage"]), kept["utility"]
+        for name in ("interval", "absolute_interval"):
+            leakage[name] = _pair(leakage[name])
+        leakage["intervals"] = {name: _pair(each) for name, each in leakage["intervals"].items()}
+        return cls(
+            kept["label"],
+            Leakage(**leakage),
+            Cell(**kept["confidence"]),
+            None if utility is None else Utility(**{**utility, "interval": _pair(utility["interval"])}),
+            kept["noise_ratio"],
+            kept["epsilon"],
+            tuple(kept["runs"]),
+        )
+
+
+def _pair(ends: list[float] | None) -> tuple[float, float] | None:
+    return None if ends is None else (ends[0], ends[1])

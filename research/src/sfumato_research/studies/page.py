@@ -105,7 +105,8 @@ def _short(
         f"{unsaid} without a verdict. {rest}[Reasons and every table]({_beside(folder, f'{name}.md')}).",
         "",
     ]
-    lines += _markdown(["", "claim", "printed", "ours", "same direction"], map(_finding, shown))
+    if shown:
+        lines += _markdown(["", "claim", "printed", "ours", "same direction"], map(_finding, shown))
     for figure in pictures:
         lines += _picture(figure, folder)
     return "\n".join(lines)

@@ -1,0 +1,1 @@
+"""How good the study encoders are: similarity, search and the room their vectors take."""

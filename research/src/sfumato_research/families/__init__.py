@@ -1,0 +1,1 @@
+"""The frontier study on several families of encoders (research/protocol-families.md)."""

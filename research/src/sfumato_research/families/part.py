@@ -1,0 +1,94 @@
+"""On how many families of encoders each sentence holds, from cells that were measured before."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sfumato.errors import InputError
+from sfumato_research.families.cells import CUTS, cuts_there, measured
+from sfumato_research.families.counting import Count, cell_table, counted, family_table, told
+from sfumato_research.frontier.figures import Cuts
+from sfumato_research.studies.base import Entry, Setting, StudyOutcome, StudyPart, StudyTable
+from sfumato_research.studies.encoders import ENCODERS, study_encoder
+
+CONCEPTS = {"place": "places", "person": "people"}
+ENOUGH = 3
+"""Cuts without which an encoder is not counted."""
+SHOWN = 2
+"""Cuts without which a cell is not even shown."""
+
+
+def judged_on(setting: Setting) -> tuple[list[str], list[int], list[str]]:
+    """Encoders that are counted, the cuts that all of them have, and encoders that are not counted."""
+    there = {
+        each.name: set.intersection(*(set(cuts_there(name, each.name, setting)) for name in CONCEPTS))
+        for each in ENCODERS
+    }
+    models = [name for name, cuts in there.items() if len(cuts) >= setting.pick(ENOUGH, 1)]
+    left = [name for name in there if name not in models]
+    shared = set.intersection(*(there[name] for name in models)) if models else set()
+    return models, sorted(shared), left
+
+
+def _findings(setting: Setting) -> StudyOutcome:
+    models, cuts, left = judged_on(setting)
+    if not cuts:
+        raise InputError(
+            "The part findings judges cells that were measured before. Found too few: measure them with "
+            "`python -m sfumato_research.families`, and name their folder with --cache."
+        )
+    counts = _judged({(name, model): cuts for name in CONCEPTS for model in models}, setting)
+    concepts = list(CONCEPTS)
+    tables = [
+        family_table(counts, concepts, models),
+        *(
+            cell_table(title, counts, {(name, model): model for model in models})
+            for name, title in CONCEPTS.items()
+        ),
+        *_uncounted(left, setting),
+        _encoders(models, cuts, left),
+    ]
+    return StudyOutcome(
+        tables, findings=told(counts, concepts, models), took="judged from cells that were measured before"
+    )
+
+
+def _judged(cells: Mapping[tuple[str, str], Sequence[int]], setting: Setting) -> list[Count]:
+    """Every sentence in some cells, on the cuts that each one names."""
+    return counted(
+        {
+            (name, model): Cuts([measured(name, model, cut, setting) for cut in cuts])
+            for (name, model), cuts in cells.items()
+        },
+        setting.on_step,
+    )
+
+
+def _uncounted(left: Sequence[str], setting: Setting) -> list[StudyTable]:
+    """Cells of encoders that are not counted, where there are cuts enough for an interval over them."""
+    there = {(name, model): cuts_there(name, model, setting) for name in CONCEPTS for model in left}
+    shown = {cell: cuts for cell, cuts in there.items() if len(cuts) >= SHOWN}
+    if not shown:
+        return []
+    heads = {
+        (name, model): f"{model}, {CONCEPTS[name]}, {len(cuts)} cuts" for (name, model), cuts in shown.items()
+    }
+    note = (
+        f"An encoder counts with {ENOUGH} cuts of both concepts. These decide nothing: "
+        "of so few cuts an interval is too narrow."
+    )
+    return [cell_table("Shown, and not counted", _judged(shown, setting), heads, note)]
+
+
+def _encoders(models: Sequence[str], cuts: Sequence[int], left: Sequence[str]) -> StudyTable:
+    """Who was asked."""
+    rows: list[list[Entry]] = [
+        [name, study_encoder(name).title, study_encoder(name).family, study_encoder(name).dim, said]
+        for names, said in ((models, "yes"), (left, "no"))
+        for name in names
+    ]
+    note = f"Judged on {len(cuts)} of {CUTS} cuts: those that every counted encoder has."
+    return StudyTable("Encoders", ["encoder", "model", "family", "dimensions", "counted"], rows, note)
+
+
+PART = StudyPart("findings", "On how many families each sentence holds", _findings, ("conll2003",))

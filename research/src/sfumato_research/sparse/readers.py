@@ -1,0 +1,98 @@
+"""Attacks that write texts, trained anew on each defence: rows of SPARSE's table 2 and of DPPN's table 3.
+
+Both papers fine-tune Vec2Text for 50 epochs on each defence, and GEIA. They print the same levels of noise
+under two names (epsilon 5 and 1, 10 and 2), so that Laplace and Purkayastha cells are measured once for both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+from sfumato.embedders import load_embedder
+from sfumato.evaluation import Defence
+from sfumato.trials.reading import AttackMethod, named
+from sfumato_research.sparse.data import cells_of, corpus
+from sfumato_research.sparse.geia import QUICK, LanguageModelAttack, TunedSizes
+from sfumato_research.studies.base import Setting
+from sfumato_research.studies.comparison import Comparison
+from sfumato_research.studies.data import encoder
+from sfumato_research.studies.measured import Measured, sizes
+
+READ = 200
+"""Attacked texts that are written back."""
+EPOCHS = 50
+"""Of fine-tuning, over the texts that are not attacked (SPARSE, appendix I.1; DPPN, appendix D)."""
+CONTROL = 0.1
+"""How far above the floor an attack must read clean vectors, or what it reads of others says nothing."""
+WRITERS = ("Vec2Text", "GEIA")
+
+
+@lru_cache(maxsize=2)
+def reading_comparison(setting: Setting) -> Comparison:
+    """STS12 for an attacker who learns from every text that is not attacked."""
+    suite = sizes(setting, rows=800, pool=3000, searches=400, epochs=15, copies=0, seeds=1, draws=1)
+    kept = cells_of(setting, suite, "sts12", "readers")
+    made = corpus(setting.data, "sts12")
+    whole = Comparison(made, encoder(setting), suite, kept=kept, seed=setting.seed)
+    return whole.narrowed(setting.pick(READ, 20)).widened()
+
+
+@lru_cache(maxsize=4)
+def writer(setting: Setting, name: str) -> AttackMethod:
+    """One of the two attacks under the papers' name for it."""
+    on = reading_comparison(setting)
+    attacked = [on.split.texts[row] for row in on.split.attacked]
+    plain = load_embedder("minilm")  # keeps nothing: hundreds of thousands of texts are made up
+    if name == "GEIA":
+        tuned = setting.pick(TunedSizes(), QUICK)
+        return LanguageModelAttack(setting, plain, attacked, tuned).method
+    practice = setting.pick(EPOCHS * len(on.split.learn), 32)
+    small: dict[str, Any] = {"batch": 16, "likeliest": 1} if setting.quick else {}
+    return named("practised", on.split, embedder=plain, device=setting.device, practice=practice, **small)
+
+
+def written(setting: Setting, name: str, release: str, make: Callable[[Comparison], Defence]) -> Measured:
+    """What an attack writes back of a release."""
+    on = reading_comparison(setting)
+    setting.on_step(f"{name}, {release}")
+    return on.cells.measured(f"{name}, {release}", lambda: on.measure(make(on), writer(setting, name)))
+
+
+def written_clean(setting: Setting, name: str) -> Measured:
+    """What it writes back of clean vectors, beside its floor and prior."""
+    on = reading_comparison(setting)
+    setting.on_step(f"{name}, clean")
+    return on.cells.measured(f"{name}, clean", lambda: on.clean(writer(setting, name)))
+
+
+def reads_clean(clean: Measured) -> bool:
+    """Whether an attack counts: its control lies above its prior by its interval, and well above a floor."""
+    leakage = clean.leakage
+    low = (leakage.intervals["control"] or (leakage.control, leakage.control))[0]
+    return low > leakage.prior and leakage.control > leakage.floor + CONTROL
+
+
+def told_sizes(setting: Setting, attacks: Sequence[str]) -> str:
+    """How long the writers among some attacks learn, for a note; nothing where none writes."""
+    if not set(WRITERS) & set(attacks):
+        return ""
+    on = reading_comparison(setting)
+    learned, tuned = len(on.split.learn), setting.pick(TunedSizes(), QUICK)
+    practice = setting.pick(EPOCHS * learned, 32)
+    steps = -(-tuned.tuned * (learned + tuned.beside) // tuned.batch)
+    told = {
+        "Vec2Text": f"Vec2Text: the ready-made reader, practised on {practice:,} fresh releases of each "
+        f"defence ({EPOCHS} epochs over those texts, 60 % of them whole texts, the others parts of them or "
+        "two joined); one attacker, one release.",
+        "GEIA": f"GEIA: the first {tuned.blocks} of SmolLM2-135M's 30 blocks, taught with clean vectors of "
+        f"{tuned.public:,} public sentences ({tuned.epochs} epochs), then tuned to each defence for "
+        f"{steps:,} steps of {tuned.batch}, {tuned.tuned} epochs over the texts and {tuned.beside:,} public "
+        "sentences; one attacker, one release.",
+    }
+    read = (
+        f"Attacks that write texts read {len(on.split.test)} texts and learn from the {learned:,} others of "
+        "the pool."
+    )
+    return " ".join([read, *(told[name] for name in attacks if name in told)])
