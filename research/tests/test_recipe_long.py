@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import importlib
 import json
+import zipfile
 from argparse import Namespace
 from pathlib import Path
 
@@ -161,3 +162,31 @@ def test_passages_end_where_something_else_stands(recipe):
     longer = f"{one} It was like this for many weeks before the sun came out again."
     assert list(passages.passages_of(iter([longer, "{x = foo(bar);}", longer + " So."])))[0] == longer
     assert list(passages.passages_of(iter(["Too short for a passage, as it is."]))) == []
+
+
+@pytest.mark.parametrize(("module", "what"), [("gather", "sentences"), ("passages", "passages")])
+def test_packages_are_gathered_once_with_their_licence(recipe, module, what, tmp_path, monkeypatch, capsys):
+    text = (
+        "This is about the weather in the north. It was cold and the wind was very strong all day. "
+        "The people had to stay at home for most of it."
+    )
+    packages, out = tmp_path / "packages", tmp_path / "out"
+    packages.mkdir()
+    with zipfile.ZipFile(packages / "weather-1.0-py3-none-any.whl", "w") as archive:
+        archive.writestr("weather/readme.txt", f"{text}\n\n{text}\n")
+        archive.writestr("weather-1.0.dist-info/METADATA", "Name: weather\nLicense: Apache-2.0\n")
+    (packages / "broken-2.0.zip").write_bytes(b"no archive")
+    made = recipe(module)
+    monkeypatch.setattr("sys.argv", [module, "--packages", str(packages), "--out", str(out)])
+    cut = made.sentences_in if module == "gather" else made.passages_of
+    for _ in range(2):
+        made.gather_packages("what it does", what, 100, cut)
+    with gzip.open(out / "weather.tsv.gz", "rt") as handle:
+        rows = handle.read().splitlines()
+    whole = text.split(". ")
+    assert rows[0] == "source\ttext" and len(rows) == 1 + (len(whole) if module == "gather" else 1)
+    assert all(row.startswith("weather\t") for row in rows[1:])
+    (facts,) = map(json.loads, (out / "licences.jsonl").read_text().splitlines())
+    assert facts["licence"] == "Apache-2.0" and facts[what] == len(rows) - 1
+    said = capsys.readouterr().out
+    assert said.count("broken-2.0.zip: BadZipFile") == 2 and not (out / "broken.tsv.gz").exists()

@@ -182,19 +182,25 @@ class Reading:
         print(f"tuned on {pairs} pairs", flush=True)
 
 
-def main() -> None:
+def reading_options(description: str) -> argparse.ArgumentParser:
+    """What every reading of held-back texts is told."""
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--weights", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--limit", type=int, default=1000)
-    parser.add_argument("--tune", type=float, default=0)
     parser.add_argument("--full", action="store_true", help="16 bits instead of the 4 that are shipped")
     parser.add_argument("--seconds", type=float, default=1e9, help="after which no further row is begun")
     parser.add_argument("--tiny", action="store_true", help="the small network of a run that was tried out")
     parser.add_argument("--names", default="", help="only the rows this pattern finds")
+    return parser
+
+
+def main() -> None:
+    parser = reading_options(__doc__ or "")
+    parser.add_argument("--tune", type=float, default=0)
     options = parser.parse_args()
     reading = Reading(options, TINY if options.tiny else FULL)
     vectors, others = reading.encode(reading.texts["test"]), reading.encode(reading.texts["apart"])

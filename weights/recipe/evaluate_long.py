@@ -9,14 +9,12 @@ The shipped weights are read with --longest 32: of a longer text they write the 
 
 from __future__ import annotations
 
-import argparse
 import re
 from dataclasses import replace
-from pathlib import Path
 from time import time as clock
 
 import numpy as np
-from evaluate import CLEAN, STRONG, Reading
+from evaluate import CLEAN, STRONG, Reading, reading_options
 from long import long_sizes
 from train import FULL, TINY
 
@@ -43,18 +41,8 @@ def jobs(most: int) -> list[tuple[str, str, int, Search]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--weights", type=Path, required=True)
-    parser.add_argument("--out", type=Path, required=True)
+    parser = reading_options(__doc__ or "")
     parser.add_argument("--longest", type=int, default=128)
-    parser.add_argument("--limit", type=int, default=1000)
-    parser.add_argument("--full", action="store_true", help="16 bits instead of the 4 that are shipped")
-    parser.add_argument("--seconds", type=float, default=1e9, help="after which no further row is begun")
-    parser.add_argument("--tiny", action="store_true", help="the small network of a run that was tried out")
-    parser.add_argument("--names", default="", help="only the rows this pattern finds")
     parser.add_argument("--steps", type=int, help="fewer rounds than the search has, to try it out")
     options = parser.parse_args()
     short = options.longest == FULL.longest

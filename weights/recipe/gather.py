@@ -15,7 +15,7 @@ import re
 import subprocess
 import tarfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 
 from harvest import paragraphs_of
@@ -38,6 +38,8 @@ FOREIGN = re.compile(
     r"[a-z]{2}(?:[_-][A-Za-z]{2,4})?(?:@\w+)?/"
 )
 MOST = 60_000_000
+Cut = Callable[[Iterator[str]], Iterator[str]]
+"""How a file's paragraphs become texts."""
 
 
 def sentences_of(paragraph: str) -> Iterator[str]:
@@ -111,27 +113,32 @@ def licence_in(name: str, raw: bytes) -> str:
     return ""
 
 
-def gather(path: Path, most: int) -> tuple[list[str], str]:
-    """Distinct sentences of one package, and its licence."""
+def sentences_in(paragraphs: Iterator[str]) -> Iterator[str]:
+    """The sentences of a file, paragraph by paragraph."""
+    for paragraph in paragraphs:
+        yield from sentences_of(paragraph)
+
+
+def gather(path: Path, most: int, cut: Cut = sentences_in) -> tuple[list[str], str]:
+    """Distinct texts of one package, and its licence."""
     found: dict[str, None] = {}
     licence = ""
     for name, raw in members(path):
         licence = licence or licence_in(name, raw)
-        if FOREIGN.search(f"/{name}") or len(found) >= most:
-            continue
-        for paragraph in paragraphs_of(name, raw):
-            for sentence in sentences_of(paragraph):
-                found.setdefault(sentence)
+        if not FOREIGN.search(f"/{name}") and len(found) < most:
+            for text in cut(paragraphs_of(name, raw)):
+                found.setdefault(text)
     return list(found)[:most], licence
 
 
-def main() -> None:
+def gather_packages(description: str, what: str, most: int, cut: Cut) -> None:
+    """Write the texts of every package in folders, and what they say of their licences."""
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--packages", type=Path, required=True, action="append")
     parser.add_argument("--out", type=Path, required=True, help="a folder: one file a package, made once")
-    parser.add_argument("--most", type=int, default=200_000, help="sentences taken from one package")
+    parser.add_argument("--most", type=int, default=most, help=f"{what} taken from one package")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     for path in sorted(path for folder in options.packages for path in folder.iterdir()):
@@ -140,23 +147,19 @@ def main() -> None:
         if target.exists() or not path.is_file() or path.name.endswith((".part", ".FAILED")):
             continue
         try:
-            sentences, licence = gather(path, options.most)
+            texts, licence = gather(path, options.most, cut)
         except (OSError, ValueError, tarfile.TarError, zipfile.BadZipFile) as error:
             print(f"{path.name}: {type(error).__name__}", flush=True)
             continue
         with io.TextIOWrapper(gzip.open(target.with_suffix(".part"), "wb", 4), encoding="utf-8") as handle:
             handle.write("source\ttext\n")
-            handle.writelines(f"{source}\t{sentence}\n" for sentence in sentences)
+            handle.writelines(f"{source}\t{text}\n" for text in texts)
         target.with_suffix(".part").rename(target)
+        facts = {"source": source, "file": path.name, what: len(texts), "licence": licence}
         with (options.out / "licences.jsonl").open("a") as handle:
-            handle.write(
-                json.dumps(
-                    {"source": source, "file": path.name, "sentences": len(sentences), "licence": licence}
-                )
-                + "\n"
-            )
-        print(f"{source}: {len(sentences)} | {licence[:60]}", flush=True)
+            handle.write(json.dumps(facts) + "\n")
+        print(f"{source}: {len(texts)} | {licence[:60]}", flush=True)
 
 
 if __name__ == "__main__":
-    main()
+    gather_packages(__doc__ or "", "sentences", 200_000, sentences_in)
