@@ -13,6 +13,7 @@ import pytest
 
 from sfumato.embedders import EMBEDDERS, Fake, OpenAIEndpoint, VectorFile, load_embedder
 from sfumato.embedders.digests import folder_digest
+from sfumato.embedders.huggingface import models
 from sfumato.errors import ArtifactError, InputError, MissingPackageError, ParameterError
 from tests.contracts.embedder_cases import serving, tiny_model
 
@@ -55,7 +56,7 @@ def test_pickled_weights_and_other_folders_are_refused(folder, tmp_path):
     moved = tmp_path / "pickled"
     shutil.copytree(folder, moved)
     (moved / "model.safetensors").rename(moved / "pytorch_model.bin")
-    with pytest.raises(ArtifactError, match="pickled files, which are never read"):
+    with pytest.raises(ArtifactError, match="pickled .bin file, which is never read"):
         load_embedder(moved)
     (moved / "pytorch_model.bin").unlink()
     with pytest.raises(ArtifactError, match="cannot be loaded"):
@@ -227,3 +228,9 @@ def test_the_multilingual_encoder_gives_the_vectors_of_its_package():
     assert np.abs(found - theirs).max() < 1e-4
     alike = found[1:4] @ found[0]
     assert alike.min() > 0.5 and alike.min() > 2 * float(found[4] @ found[0])
+
+
+def test_a_hub_name_without_the_hubs_library_names_what_to_install(monkeypatch):
+    monkeypatch.setattr(models, "find_spec", lambda name: None)
+    with pytest.raises(MissingPackageError, match=r"sfumato\[learn\]"):
+        models.find_model("somebody/a-model")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from sfumato.embedders.batches import SteadyModel
 from sfumato.embedders.digests import folder_digest
+from sfumato.embedders.huggingface.models import offline, refuse_pickled
 from sfumato.embedders.steady import SteadyEncoder
 from sfumato.errors import ArtifactError, InputError
 from sfumato.files import PathLike
@@ -59,18 +58,13 @@ def load_model(folder: Path, device: str | None) -> Any:
 
     from sfumato.devices import chosen_device
 
-    for pickled in sorted(folder.rglob("pytorch_model*.bin")):
-        if not list(pickled.parent.glob("*.safetensors")):
-            raise ArtifactError(
-                f"`{folder}` keeps its weights in pickled files, which are never read. "
-                "Save the model again as safetensors."
-            )
+    refuse_pickled(folder)
     if device is None:
         device = "cuda" if torch.cuda.is_available() else "mps" if torch.mps.is_available() else "cpu"
     device = str(chosen_device(device))
     options = {"use_safetensors": True, "dtype": torch.float32}
     try:
-        with _offline():
+        with offline():
             model = SentenceTransformer(
                 str(folder), device=device, local_files_only=True, model_kwargs=options
             )
@@ -108,20 +102,3 @@ def _folder(model: PathLike, revision: str | None, allow_download: bool) -> Path
             f"`{model}` is not a folder, and there is no local copy of a hub model of that name. Download it "
             "first, or allow it with allow_download=True."
         ) from None
-
-
-@contextmanager
-def _offline() -> Iterator[None]:
-    """Keep the hub's library off the network while a model loads, and its progress bar off the screen."""
-    constants: Any = import_module("huggingface_hub.constants")
-    logging: Any = import_module("transformers.utils.logging")
-    offline, bar = constants.HF_HUB_OFFLINE, logging.is_progress_bar_enabled()
-    # HF_HUB_OFFLINE in the environment would come too late: it is read when the library is imported.
-    constants.HF_HUB_OFFLINE = True
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        constants.HF_HUB_OFFLINE = offline
-        if bar:
-            logging.enable_progress_bar()

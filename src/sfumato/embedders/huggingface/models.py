@@ -67,17 +67,20 @@ def find_model(model: str) -> Local:
 
 
 def refuse_pickled(folder: Path) -> None:
-    """Refuse a folder whose weights come only in pickled files."""
-    if list(folder.glob("pytorch_model*.bin")) and not list(folder.glob("*.safetensors")):
-        raise ArtifactError(
-            f"`{folder}` keeps its weights in a pickled .bin file, which is never read. Convert it once "
-            "where you trust it: weights = torch.load('pytorch_model.bin', weights_only=True); "
-            "safetensors.torch.save_file({name: rows.clone() for name, rows in weights.items()}, "
-            "'model.safetensors', {'format': 'pt'})."
-        )
+    """Refuse a folder in which weights come only in pickled files, at any depth."""
+    for pickled in sorted(folder.rglob("pytorch_model*.bin")):
+        if not list(pickled.parent.glob("*.safetensors")):
+            raise ArtifactError(
+                f"`{folder}` keeps its weights in a pickled .bin file, which is never read. Convert it once "
+                "where you trust it: weights = torch.load('pytorch_model.bin', weights_only=True); "
+                "safetensors.torch.save_file({name: rows.clone() for name, rows in weights.items()}, "
+                "'model.safetensors', {'format': 'pt'})."
+            )
 
 
 def _hub_copy(model: str) -> Path:
+    if find_spec("huggingface_hub") is None:
+        raise MissingPackageError("huggingface_hub", "learn", "to look for local copies of hub models")
     hub: Any = import_module("huggingface_hub")
     try:
         return Path(hub.snapshot_download(model, local_files_only=True))
@@ -110,26 +113,33 @@ def require_modules(*modules: str) -> None:
 
 
 @contextmanager
-def quiet() -> Iterator[None]:
-    """Keep the hub's library off the network while a model loads, and progress bars off the screen."""
+def offline() -> Iterator[None]:
+    """Keep the hub's library off the network while a model loads, and its progress bar off the screen."""
     constants: Any = import_module("huggingface_hub.constants")
     logging: Any = import_module("transformers.utils.logging")
-    offline, bar, level = (
-        constants.HF_HUB_OFFLINE,
-        logging.is_progress_bar_enabled(),
-        logging.get_verbosity(),
-    )
+    before, bar = constants.HF_HUB_OFFLINE, logging.is_progress_bar_enabled()
+    # HF_HUB_OFFLINE in the environment would come too late: it is read when the library is imported.
     constants.HF_HUB_OFFLINE = True
     logging.disable_progress_bar()
-    logging.set_verbosity_error()
     try:
-        with redirect_stderr(io.StringIO()):  # reading GGUF draws a bar of its own
-            yield
+        yield
     finally:
-        constants.HF_HUB_OFFLINE = offline
-        logging.set_verbosity(level)
+        constants.HF_HUB_OFFLINE = before
         if bar:
             logging.enable_progress_bar()
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """The same, and nothing of what transformers says."""
+    logging: Any = import_module("transformers.utils.logging")
+    level = logging.get_verbosity()
+    logging.set_verbosity_error()
+    try:
+        with offline(), redirect_stderr(io.StringIO()):  # reading GGUF draws a bar of its own
+            yield
+    finally:
+        logging.set_verbosity(level)
 
 
 def load_weights(kind: str, local: Local) -> Any:
