@@ -8,6 +8,7 @@ from datetime import date
 
 import numpy as np
 import pytest
+import typer
 from research.tests.studies.test_frontier import data  # noqa: F401
 
 from sfumato.concepts import Concept
@@ -17,6 +18,7 @@ from sfumato.errors import InputError, MissingPackageError, SfumatoError
 from sfumato.learning import LearnSettings
 from sfumato.trials.rows import LeftOut
 from sfumato_research.attackers import attackers, cells, ground, releases
+from sfumato_research.attackers.__main__ import main as command
 from sfumato_research.attackers.attackers import ATTACKERS, Attacker
 from sfumato_research.attackers.cells import Cells
 from sfumato_research.attackers.claims import claims
@@ -403,3 +405,11 @@ def test_a_release_that_cannot_be_made_is_left_to_the_attacks(place, monkeypatch
     kinds = {**RELEASES, IRONCORE: replace(RELEASES[IRONCORE], make=nowhere)}
     monkeypatch.setattr("sfumato_research.attackers.stolen.RELEASES", kinds)
     Stolen(place, IRONCORE).make_ready()
+
+
+@pytest.mark.parametrize(
+    "asked", [{"attack": ["practised"]}, {"release": ["SPARSE"]}, {"time": [1], "release": [CLEAN]}]
+)
+def test_a_command_that_asks_for_no_cell_is_refused(tmp_path, asked):
+    with pytest.raises(typer.BadParameter, match="Found no cell"):
+        command(tmp_path, tmp_path, quick=True, **asked)

@@ -246,3 +246,13 @@ def test_words_that_are_never_read_are_not_hidden_for_table_9():
     change = dppn_words._change(hidden, {**clean, "table": (4.0, 4.0)}, {"monday", "friday", "sunday"})
     assert np.isnan(change[0]) and change[1:] == pytest.approx([-0.5, -0.5])
     assert dppn_words._listed(change) == "–, -50%, -50%"
+
+
+def test_cells_that_were_not_reached_are_measured_alone(setting, monkeypatch):
+    asked = []
+    monkeypatch.setattr(dppn_attacks, "levels", lambda setting, wanted: {1: 2.0, 2: 1.0})
+    monkeypatch.setattr(
+        dppn_attacks, "written", lambda setting, name, release, make: asked.append((name, release))
+    )
+    dppn_attacks.measure_missing(setting)
+    assert asked == [("Vec2Text", "dppn@2.0000")] and len(dppn_attacks.NOT_MEASURED) == 1

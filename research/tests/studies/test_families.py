@@ -8,6 +8,7 @@ import pytest
 from sfumato.errors import InputError
 from sfumato.randomness import generator
 from sfumato_research.families import part as judging
+from sfumato_research.families import steps
 from sfumato_research.families.beside import misses_beside, presence_beside, search_beside, sts_beside
 from sfumato_research.families.counting import by_family, counted, family_table, told
 from sfumato_research.families.findings import DPPN, FINDINGS, LAPLACE, LEACE, SPARSE
@@ -223,3 +224,30 @@ def test_the_study_judges_the_cuts_that_all_counted_encoders_have(tmp_path):
     assert list(places.columns) == ["finding", "minilm", "wordllama", "the figure"]
     assert [row[-1] for row in encoders.rows].count("yes") == 2 and "3 of 5 cuts" in encoders.note
     assert {(each.same, each.ours) for each in outcome.findings} == {(None, "2 of 2 families")}
+
+
+def _fails():
+    raise InputError("it went wrong")
+
+
+@pytest.mark.parametrize("wrong", [_fails, lambda: False])
+def test_a_step_that_is_not_done_ends_with_1_and_stops_no_other(tmp_path, monkeypatch, capsys, wrong):
+    ran = []
+    tasks = [lambda: ran.append(1), wrong, lambda: ran.append(2)]
+    monkeypatch.setenv("SFUMATO_THREADS", "1")
+    monkeypatch.setattr(steps, "run_cells", lambda *given: steps._spread(tasks, 1))
+    words = ["families", "cells", "--data", str(tmp_path), "--cache", str(tmp_path)]
+    monkeypatch.setattr("sys.argv", words)
+    with pytest.raises(SystemExit) as stopped:
+        steps.main()
+    assert stopped.value.code == 1 and ran == [1, 2]
+    assert "1 tasks are not done" in capsys.readouterr().out
+    tasks.remove(wrong)
+    steps.main()
+
+
+def test_an_encoder_that_is_not_here_is_not_done(tmp_path, monkeypatch):
+    monkeypatch.delenv("SFUMATO_ENCODER768", raising=False)
+    setting = Setting(tmp_path, cache=tmp_path)
+    assert steps.cells("place", "encoder768", [0], setting) is False
+    assert steps.cells("place", "encoder768", [], setting) is True

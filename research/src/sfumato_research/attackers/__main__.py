@@ -83,7 +83,12 @@ def main(
         failed = share(cells, read_plan(plan, cells), cache / f"taken-{plan.stem}", 60 * minutes)
         say(f"done, {failed} cells failed")
     elif not join:
-        cells.measure(attack or [], release or [], time or (0, 1))
+        times = time or [0, 1]
+        if not _asked(cells, attack, release, times):
+            raise typer.BadParameter(
+                "Rows and columns must be of the table and installed. Found no cell of it."
+            )
+        cells.measure(attack or [], release or [], times)
         say("done")
 
 
@@ -109,6 +114,14 @@ def _tell(cells: Cells, folder: Path) -> None:
         for part in STUDY.parts
     ]
     run_study(replace(STUDY, parts=parts), cells.ground.setting, folder, only=[name], again=True)
+
+
+def _asked(cells: Cells, rows: list[str] | None, columns: list[str] | None, times: list[int]) -> bool:
+    """Whether any cell is asked for: a row whose package is missing has none, and must not pass for done."""
+    return any(
+        (not rows or row in rows) and (not columns or column in columns) and time in times
+        for row, column, time in cells.wanted()
+    )
 
 
 def _known(given: list[str] | None, names: Iterable[str], what: str) -> None:

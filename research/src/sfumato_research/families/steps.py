@@ -4,7 +4,8 @@
     python -m sfumato_research.families vectors use-lite --data D --cache C
     python -m sfumato_research.families cells --data D --cache C --device cuda
 
-Cells are measured cut by cut: the first cut of every concept and encoder, then the second, and so on.
+Cells are measured cut by cut: the first cut of every concept and encoder, then the second, and so on. A step
+of which something failed, or whose encoder is not here, ends with exit code 1.
 """
 
 from __future__ import annotations
@@ -67,16 +68,23 @@ def main() -> None:
     given = read.parse_args()
     setting = Setting(data=given.data, cache=given.cache, quick=given.quick, device=given.device, on_step=say)
     if given.step == "found":
-        look(setting, given.concepts, given.cuts, given.processes)
+        failed = look(setting, given.concepts, given.cuts, given.processes)
     elif given.step == "vectors":
-        for model in given.models:
-            fill(setting, given.concepts, model, given.processes)
+        failed = sum(fill(setting, given.concepts, model, given.processes) for model in given.models)
     else:
-        run_cells(setting, given.concepts, given.models or list(MODELS), given.cuts, given.processes)
+        models = given.models or list(MODELS)
+        failed = run_cells(setting, given.concepts, models, given.cuts, given.processes)
+    if failed:
+        say(f"{failed} tasks are not done")
+        sys.exit(1)
 
 
-def look(setting: Setting, concepts: Sequence[str], cuts: int, processes: int) -> None:
-    """Work out the groups, then look for the concepts in every text that is known beforehand."""
+def look(setting: Setting, concepts: Sequence[str], cuts: int, processes: int) -> int:
+    """Work out the groups, then look for the concepts in every text that is known beforehand.
+
+    Returns:
+        How many tasks failed.
+    """
     tasks: list[Callable[[], object]] = []
     for name in concepts:
         case, use, public = texts_of(name, setting)
@@ -94,15 +102,15 @@ def look(setting: Setting, concepts: Sequence[str], cuts: int, processes: int) -
             part = different[shard::shards]
             tasks.append(partial(_found, case.looked_for, part, shard, replace(setting, on_step=print)))
         say(f"{name}: {len(different)} texts to look at, {shards} shards")
-    _spread(tasks, processes)
+    return _spread(tasks, processes)
 
 
 def _found(name: str, texts: list[str], shard: int, setting: Setting) -> None:
     say(f"{name}, shard {shard}: {keep_found(name, texts, shard, setting)} texts looked at")
 
 
-def fill(setting: Setting, concepts: Sequence[str], model: str, processes: int) -> None:
-    """Embed what all cuts share, in many processes, into the file of a slow encoder."""
+def fill(setting: Setting, concepts: Sequence[str], model: str, processes: int) -> int:
+    """Embed what all cuts share into the file of a slow encoder; return how many processes failed."""
     texts: list[str] = []
     for name in concepts:
         case, use, public = texts_of(name, setting)
@@ -112,7 +120,7 @@ def fill(setting: Setting, concepts: Sequence[str], model: str, processes: int) 
     parts = [different[part::processes] for part in range(processes)]
     say(f"{model}: {len(different)} texts to embed")
     plain = replace(setting, on_step=print)
-    _spread([partial(_embedded, model, part, plain) for part in parts], processes)
+    return _spread([partial(_embedded, model, part, plain) for part in parts], processes)
 
 
 def _embedded(model: str, texts: list[str], setting: Setting) -> None:
@@ -122,8 +130,8 @@ def _embedded(model: str, texts: list[str], setting: Setting) -> None:
 
 def run_cells(
     setting: Setting, concepts: Sequence[str], models: Sequence[str], cuts: int, processes: int
-) -> None:
-    """Every concept and encoder in a process of its own, as many at once as are allowed."""
+) -> int:
+    """Every concept and encoder in a process of its own; return how many are not done."""
     plain = replace(setting, on_step=print)
     tasks: list[Callable[[], object]] = []
     for name in concepts:
@@ -132,17 +140,17 @@ def run_cells(
             shares = 2 if model in ON_DISK else 1
             for share in range(min(shares, cuts)):
                 tasks.append(partial(cells, name, model, tuple(range(cuts))[share::shares], plain))
-    _spread(tasks, processes)
+    return _spread(tasks, processes)
 
 
-def cells(name: str, model: str, cuts: Sequence[int], setting: Setting) -> None:
-    """The cuts of one concept and encoder that are not there yet, one after the other."""
+def cells(name: str, model: str, cuts: Sequence[int], setting: Setting) -> bool:
+    """The cuts of one concept and encoder that are not there yet; return whether all of them are then."""
     setting = replace(setting, on_step=say)
     there = cuts_there(name, model, setting)
     left = [cut for cut in cuts if cut not in there]
     if not left or not _present(model):
         say(f"{name}, {model}: {'is not here' if left else 'all there'}")
-        return
+        return not left
     kept: list[CellGround] = []
 
     def ground() -> CellGround:
@@ -155,6 +163,7 @@ def cells(name: str, model: str, cuts: Sequence[int], setting: Setting) -> None:
         measured(name, model, cut, setting, ground)
         path = arrays_path(name, model, cut, setting, FOLDER)
         say(f"{name}, {model}, cut {cut}: kept, {0 if path is None else path.stat().st_size} bytes")
+    return True
 
 
 def _present(model: str, wait: float = float(os.environ.get("SFUMATO_WAIT", "0"))) -> bool:
@@ -170,20 +179,19 @@ def _present(model: str, wait: float = float(os.environ.get("SFUMATO_WAIT", "0")
         time.sleep(2)
 
 
-def _spread(tasks: Sequence[Callable[[], object]], processes: int) -> None:
-    """Run tasks in their order, so many at once; one that fails says so and stops no other."""
+def _spread(tasks: Sequence[Callable[[], object]], processes: int) -> int:
+    """Run tasks in their order, so many at once; one that fails stops no other. Return how many did."""
     if processes <= 1:
-        for task in tasks:
-            _guarded(task)
-        return
+        return sum(not _guarded(task) for task in tasks)
     with get_context("spawn").Pool(processes, maxtasksperchild=None) as pool:
-        for _ in pool.imap_unordered(_guarded, tasks):
-            pass
+        return sum(not well for well in pool.imap_unordered(_guarded, tasks))
 
 
-def _guarded(task: Callable[[], object]) -> None:
+def _guarded(task: Callable[[], object]) -> bool:
+    """Whether a task went well; one that did not says so."""
     os.environ["SFUMATO_THREADS"] = "1"
     try:
-        task()
+        return task() is not False
     except Exception:
         say("failed:\n" + traceback.format_exc())
+        return False
