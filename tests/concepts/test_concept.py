@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.concepts import CATALOG, Concept, Dictionary, Patterns, Span, catalog
+from sfumato.concepts import CATALOG, Concept, Dictionary, Patterns, Span, build_pairs, catalog
 from sfumato.concepts.detectors import spacy
 from sfumato.concepts.detectors.dictionary import folded
 from sfumato.concepts.texts.edits import cut
@@ -232,3 +233,24 @@ def test_every_named_concept_says_what_finds_it():
 
 def test_cutting_nothing_changes_nothing():
     assert cut("  a ,  b ", []) == "  a ,  b "
+
+
+@pytest.mark.parametrize("name", ["age", "date", "phone", "identifier", "person", "email"])
+@pytest.mark.parametrize("surface", ["old", "XX-year-old", "months", "No.", "0", "+1", "o", "n/a"])
+def test_whatever_a_tagger_takes_for_a_value_another_can_be_put_in_its_place(name, surface):
+    swap = Concept.named(name).swap
+    drawn = [folded(swap(surface, generator(seed))) for seed in range(20)]
+    assert folded(surface) not in drawn and len(set(drawn)) > 1
+
+
+def test_an_age_without_a_number_does_not_end_learning():
+    class Tagged:
+        name, blind_to = "tagged", ""
+
+        def find(self, text):
+            return [Span(2, 13, "age")]
+
+    ages = ("XX-year-old", "40-year-old")
+    texts = [f"A {age} man came in on day {day}." for day in range(20) for age in ages]
+    made = build_pairs(texts, replace(Concept.named("age"), detector=Tagged()), seed=0)
+    assert len(made.substitutes) == len(texts) and not set(made.substitutes) & set(texts)

@@ -32,12 +32,23 @@ _RELATIVE = (
     "next month",
     "last year",
 )
+_TRIES = 20
 _DOMAINS = ("example.com", "example.org", "example.net", "mail.example.com")
 _TITLES = re.compile(r"(?i)(?:mr|mrs|ms|miss|dr|prof|sir)\b\.? ")
 
 
 def another_number(found: str, rng: np.random.Generator) -> str:
-    """Draw new digits or number words in the same shape; check digits that fitted fit again."""
+    """Draw new digits or number words in the same shape; a plain number for what has neither."""
+    for _ in range(_TRIES):
+        drawn = _same_shape(found, rng)
+        if folded(drawn) != folded(found):
+            return drawn
+    # A tagger may take "old" for an age, or "No." for a number: nothing in it can be drawn anew.
+    return str(rng.integers(10, 100))
+
+
+def _same_shape(found: str, rng: np.random.Generator) -> str:
+    """Draw digits or number words once; check digits that fitted fit again."""
     if not any(mark.isdecimal() for mark in found):
         return re.sub(r"[^\W\d_]+", lambda word: _another_word(word.group(), rng), found)
     drawn = "".join(_another_digit(found, place, rng) for place in range(len(found)))
