@@ -58,7 +58,7 @@ PAPER = Paper(
             "SPARSE beside a form that knows the attacker's gradients (SPARSE-WB)",
             ("table4",),
             _beside("STS12, ε 10, ", "sts12", "leakage", ("Laplace", 10), ("SPARSE", 10), ("SPARSE-WB", 10)),
-            missing="ε 30 and 40 are not run.",
+            missing="ε 30 is not run.",
         ),
         Numbered(
             "Table",
