@@ -95,6 +95,17 @@ def test_nearest_rows_are_those_of_brute_force(case, full, count):
     assert recall / K >= 0.95
 
 
+def test_every_row_is_looked_at_where_that_is_asked(full, count, monkeypatch):
+    best = np.sort(distances(ASKED[:3], VECTORS[:count], "cosine"), axis=1)[:, :K]
+    place = {name: row for row, name in enumerate(IDS)}
+    # Also the way that those would take whose search is exact in any case.
+    monkeypatch.setattr(full, "exact", False)
+    found = full.search_every(ASKED[:3], K)
+    np.testing.assert_allclose([[hit.distance for hit in hits] for hits in found], best, atol=1e-5)
+    assert all(hit.metadata == METADATA[place[hit.id]] for hits in found for hit in hits)
+    assert full.search_every(np.empty((0, DIM), np.float32)) == []
+
+
 def test_a_reopened_store_holds_everything(full, count):
     assert len(full) == count and full.dim == DIM and full.metric == "cosine"
     seen = {}

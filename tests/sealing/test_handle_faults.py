@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import shutil
 
+import numpy as np
 import pytest
 
 from sfumato.errors import InputError, StoreError
@@ -129,6 +130,92 @@ def test_rows_that_a_stranger_put_into_the_store_are_never_returned(store):
     honest(result)
     # Where the store ranks, they take up the places of others, which is told.
     assert result.hits == before.hits or not result.complete
+
+
+class Lost(Memory):
+    """A store whose index leads to no record at all."""
+
+    exact = False
+    passes = 0
+
+    def _search(self, vectors, k, allowed):
+        return [[] for _ in vectors]
+
+    def _batches(self, size):
+        self.passes += 1
+        return super()._batches(size)
+
+
+class Endless(Lost):
+    """One that also lists its rows again and again."""
+
+    def _batches(self, size):
+        self.passes += 1
+        while True:
+            yield from Memory._batches(self, size)
+
+
+class Broken(Lost):
+    """One that cannot list its rows, either, or hands over numbers that are none."""
+
+    def _batches(self, size):
+        for rows in super()._batches(size):
+            if len(rows.ids) == 2:
+                raise ConnectionError("hunter2")
+            rows.vectors[::2], rows.vectors[1::4] = np.nan, 0.0
+            yield rows
+
+
+@pytest.mark.parametrize("handle", ["codes", "noise"])
+def test_a_store_that_lost_its_way_is_read_once_a_query(handle, tmp_path):
+    with sealed(tmp_path, Lost(), handle=handle) as store:
+        store.add(IDS, TEXTS, FIELDS)
+        for row in range(5):
+            result = store.search(TEXTS[row], 3)
+            assert result.complete and result.hits[0].id == IDS[row] and store.store.passes == row + 1
+            honest(result)
+        # What waits here is not what the store has to give.
+        store._client.buffer = 1000
+        store.update([IDS[7]], ["a new text"])
+        assert store.waiting and store.search("a new text", 1).hits[0].id == IDS[7]
+        result = store.search(TEXTS[9], 60)
+        assert result.complete and len(result.hits) == ROWS
+
+
+@pytest.mark.parametrize("handle", ["codes", "noise"])
+def test_a_store_that_lists_for_ever_is_not_read_for_ever(handle, tmp_path):
+    with sealed(tmp_path, Endless(), handle=handle) as store:
+        store.add(IDS, TEXTS, FIELDS)
+        result = store.search(TEXTS[3], 3)
+        assert not result.complete and result.hits == [] and store.store.passes == 1
+        assert "lists more rows than it says it has" in result.faults[0]
+        assert "gave 0 of 60 candidates" in result.faults[1]
+
+
+@pytest.mark.parametrize("handle", ["codes", "noise"])
+@pytest.mark.filterwarnings("error")
+def test_what_cannot_be_listed_or_ranked_is_told(handle, tmp_path):
+    with sealed(tmp_path, Broken(), handle=handle) as store:
+        store.add(IDS, TEXTS, FIELDS)
+        result = store.search(TEXTS[3], 3)
+        assert not result.complete and "candidates that it was asked for" in result.faults[0]
+        honest(result)
+        store.store.delete([name for name in contents(store.store)][2:])
+        result = store.search(TEXTS[3], 3)
+        assert not result.complete and "could not do what was asked" in result.faults[0]
+        assert not any("hunter2" in fault for fault in result.faults)
+
+
+@pytest.mark.parametrize("handle", ["codes", "noise"])
+def test_rows_that_wait_do_not_hide_that_the_store_gave_none(handle, tmp_path):
+    with sealed(tmp_path, Memory(), handle=handle, probes=5) as store:
+        store.add(IDS[:30], TEXTS[:30], FIELDS[:30])
+        store._client.buffer = 1000
+        store.add(IDS[30:], TEXTS[30:], FIELDS[30:])
+        assert store.waiting and store.search(TEXTS[3], 3).complete
+        store.store._search = lambda vectors, k, allowed: [[] for _ in vectors]
+        result = store.search(TEXTS[3], 3)
+        assert not result.complete and "gave 0 of 10 candidates" in result.faults[0]
 
 
 class Failing(Memory):

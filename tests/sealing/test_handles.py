@@ -54,10 +54,14 @@ def rows_of(store):
 
 
 def shown_of(store):
-    """What the store sees of the rows that have a vector to rank, by number."""
+    """What the store sees of the rows that have a vector to rank, at unit length, by number."""
     ids = store._client.state.ids()
-    held = rows_of(store.store)
-    return {ids.number(name): each[0][:-1] for name, each in held.items() if ids.number(name) is not None}
+    held = {ids.number(name): vector for name, (vector, _) in rows_of(store.store).items()}
+    return {
+        number: vector[:-1] / np.linalg.norm(vector[:-1])
+        for number, vector in held.items()
+        if number is not None
+    }
 
 
 def test_a_search_keeps_what_was_measured(full, handle):
@@ -182,11 +186,11 @@ def test_noise_shows_releases_at_the_ratio_that_was_asked_for(tmp_path):
             shown, state = shown_of(store), store._client.state
             members = {each.id: each.number for part in state.walk(500) for each in part}
             cosines[ratio] = [float(shown[members[IDS[row]]] @ vectors[row]) for row in range(ROWS)]
-            near = [np.linalg.norm(shown[members[IDS[row]]]) for row in range(ROWS)]
-            assert np.ptp(near) < 1e-5
+            ids = [state.ids().row(number) for number in members.values()]
+            # The coordinate beside it, which sets other records apart, is the same for all.
+            assert np.ptp(store.store.get(ids).vectors[:, -1]) < 1e-6
     for ratio, found in cosines.items():
-        # Shown at half of its squared length beside the coordinate that turns other records away.
-        assert np.mean(found) == pytest.approx(np.sqrt(0.5) / np.hypot(1, ratio), abs=0.06)
+        assert np.mean(found) == pytest.approx(1 / np.hypot(1, ratio), abs=0.06)
 
 
 def test_the_noise_of_a_row_is_the_same_whenever_it_is_sealed(tmp_path):
@@ -248,7 +252,7 @@ def test_neutral_texts_of_a_protector_stand_in_for_what_it_hides(tmp_path):
         store.add(["a", "b", "c"], texts)
         members = {each.id: each.number for part in store._client.state.walk(9) for each in part}
         shown = shown_of(store)
-        first, second, third = (2 * shown[members[name]] for name in "abc")
+        first, second, third = (shown[members[name]] for name in "abc")
         # One vector and one noise, since what was embedded is the same; the sealed vectors still differ.
         assert (first == second).all() and not np.allclose(first, third, atol=0.1)
         assert [store.search(text, 1).hits[0].text for text in texts] == texts

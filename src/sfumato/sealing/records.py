@@ -3,7 +3,7 @@
 Stores ask for a vector with every row. It is a function of the id alone, so whoever reads it learns what the
 id says already; it is spread over a circle, since graphs of many equal vectors are slow to build. Some
 handles give records a vector that the store ranks, or tags that it filters by: on its way such a record is
-dressed in them. Where a store ranks, all other records point away from every query.
+dressed in them. Where a store ranks, all other records are farther from every query than any row.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sfumato.errors import ArtifactError
 from sfumato.stores.base import Store
 from sfumato.types import Vectors
 
@@ -34,7 +35,12 @@ _LARGEST_BATCH = 8 << 20
 _DRESS = b"sfdress1"
 """What a dressed record begins with; a sealed one begins with its format, a small number."""
 _SIZES = struct.Struct("<IH")
-_HALF = np.float32(np.sqrt(0.5))
+LAYOUT, NEWEST_LAYOUT = "layout", 2
+"""The setting of a collection that says where its records stand; those of before it have the first."""
+_ROWS, _OTHERS = {1: 45, 2: 20}, 62
+"""Degrees from one axis, by layout: a row and a query are at most twice the first apart, another record and a
+query at least the difference of both. In the first layout others stand opposite to all rows, and graphs of
+products lose their way between two groups so far apart."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,13 +71,41 @@ class DressedRecord:
         return cls(data[end:], vector, tuple(data[at : at + TAG_BYTES] for at in places))
 
 
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where records stand that a store ranks: rows near an axis, all others around them."""
+
+    dim: int
+    """Of what is ranked; the axis is one more."""
+    version: int = NEWEST_LAYOUT
+
+    def __post_init__(self) -> None:
+        if self.version not in _ROWS:
+            raise ArtifactError("The collection's records are laid out as a later version does. Update.")
+
+    def rows(self, vectors: Vectors) -> Vectors:
+        """`[n, dim + 1]` unit vectors of rows and queries, by any metric in the order of their cosines."""
+        return _around(vectors, _ROWS[self.version])
+
+    def others(self, ids: Sequence[str]) -> Vectors:
+        """`[n, dim + 1]` unit vectors, hashes of ids, farther from every query than any row can be."""
+        if self.version == 1:
+            vectors = np.zeros((len(ids), self.dim + 1), np.float32)
+            vectors[:, :DIM], vectors[:, -1] = 0.6 * vectors_of(ids)[:, : self.dim], -0.8
+            return vectors
+        drawn = b"".join(hashlib.shake_256(each.encode()).digest(2 * self.dim) for each in ids)
+        # Never zero, so that each has a direction; not many are equal, even with few dimensions.
+        wide = np.frombuffer(drawn, "<u2").reshape(len(ids), self.dim) - np.float32(32767.5)
+        return _around(wide / np.linalg.norm(wide, axis=1, keepdims=True), _OTHERS)
+
+
 class Records:
     """Records of bytes in a store, each under an id that was never used for anything else.
 
-    `ranked` says what the dimension is of what the store ranks by; 0 where it ranks nothing.
+    `ranked` says where those stand that the store ranks; None where it ranks nothing.
     """
 
-    def __init__(self, store: Store, ranked: Callable[[], int] = lambda: 0) -> None:
+    def __init__(self, store: Store, ranked: Callable[[], Layout | None] = lambda: None) -> None:
         self.store, self.ranked = store, ranked
 
     def put(self, ids: Sequence[str], contents: Sequence[bytes]) -> None:
@@ -82,18 +116,22 @@ class Records:
             self.store.add(ids[part], vectors, [_fields(each) for each in dressed])
 
     def _vectors(self, ids: Sequence[str], dressed: Sequence[DressedRecord]) -> Vectors:
-        dim = self.ranked()
-        if not dim:
+        layout = self.ranked()
+        if layout is None:
             return vectors_of(ids)
-        vectors = _away(ids, dim)
+        vectors = layout.others(ids)
         for row, each in enumerate(dressed):
             if each.vector is not None:
-                vectors[row] = towards(each.vector[None])[0]
+                vectors[row] = layout.rows(each.vector[None])[0]
         return vectors
 
-    def search(self, vector: Vectors, k: int) -> dict[str, bytes]:
-        """The k records whose vectors the store finds nearest, by its own account."""
-        (hits,) = self.store.search(towards(vector[None]), k)
+    def search(self, vector: Vectors, k: int, *, every: bool = False) -> dict[str, bytes]:
+        """The k records whose vectors the store finds nearest; `every` one is looked at if that is asked."""
+        layout = self.ranked()
+        if layout is None:
+            return {}
+        ask = self.store.search_every if every else self.store.search
+        (hits,) = ask(layout.rows(vector[None]), k)
         return _contents([hit.id for hit in hits], [hit.metadata for hit in hits])
 
     def tagged(self, field: int, tags: Sequence[bytes], k: int) -> dict[str, bytes]:
@@ -144,18 +182,11 @@ def vectors_of(ids: Sequence[str]) -> Vectors:
     return np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
 
 
-def towards(vectors: Vectors) -> Vectors:
-    """`[n, d + 1]` unit vectors of what a store ranks, by any metric in the order of their cosines."""
-    ones = np.ones((len(vectors), 1), np.float32)
-    return np.asarray(np.concatenate([vectors, ones], axis=1) * _HALF, np.float32)
-
-
-def _away(ids: Sequence[str], dim: int) -> Vectors:
-    """`[n, dim + 1]` unit vectors, hashes of ids, that are farther from every query than any row can be."""
-    vectors = np.zeros((len(ids), dim + 1), np.float32)
-    vectors[:, :DIM] = 0.6 * vectors_of(ids)[:, :dim]
-    vectors[:, -1] = -0.8
-    return vectors
+def _around(vectors: Vectors, degrees: float) -> Vectors:
+    """Unit vectors at an angle to one more axis."""
+    angle = np.radians(degrees)
+    axis = np.full((len(vectors), 1), np.cos(angle))
+    return np.asarray(np.concatenate([vectors * np.sin(angle), axis], axis=1), np.float32)
 
 
 def _fields(record: DressedRecord) -> dict[str, str]:

@@ -20,6 +20,7 @@ import numpy as np
 from sfumato.errors import InputError, ParameterError, SfumatoError
 from sfumato.errors import StoreError as StoreError
 from sfumato.numbers import whole_number
+from sfumato.stores.distances import nearest_of
 from sfumato.stores.rows import (
     Hit,
     Metadata,
@@ -37,6 +38,7 @@ from sfumato.stores.rows import (
 from sfumato.types import Vectors
 
 MOST_HITS = 10_000
+_LISTED = 1024
 _Opened = TypeVar("_Opened", bound="Closable")
 
 
@@ -113,6 +115,17 @@ class Store(Closable):
         with self._speaking():
             return self._search(array, k, allowed)
 
+    def search_every(self, vectors: Any, k: int = 10) -> list[list[Hit]]:
+        """Search as `search` does, and look at every row, whatever index the product has."""
+        if self.exact:
+            return self.search(vectors, k)
+        k = whole_number(k, "k", 1, MOST_HITS)
+        array = checked_vectors(vectors, self.dim)
+        if not len(array) or not self._found():
+            return [[] for _ in array]
+        with self._speaking():
+            return self._search_every(array, k)
+
     def get(self, ids: Iterable[str]) -> Rows:
         """Return the rows that are there, in the order of `ids`."""
         names = checked_ids(ids)
@@ -178,6 +191,19 @@ class Store(Closable):
 
     @abstractmethod
     def _search(self, vectors: Vectors, k: int, allowed: dict[str, list[Scalar]]) -> list[list[Hit]]: ...
+
+    def _search_every(self, vectors: Vectors, k: int) -> list[list[Hit]]:
+        """By reading all of them; where the product itself can look at every row, it is asked to."""
+        return nearest_of(self._listed(), vectors, self.metric, k)
+
+    def _listed(self) -> Iterator[Rows]:
+        """Every row, and an end: a server that lists far more than it counts is not read on and on."""
+        left = 2 * self._count() + _LISTED
+        for rows in self._batches(_LISTED):
+            left -= len(rows)
+            if left < 0:
+                raise StoreError(f"{self.label} lists more rows than it says it has. Check the server.")
+            yield rows
 
     @abstractmethod
     def _get(self, ids: list[str]) -> Rows: ...

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.stores.rows import Metric
+from sfumato.stores.rows import Hit, Metric, Rows
 from sfumato.types import Floats, Vectors
 
 _AT_ONCE = 1 << 24
@@ -45,3 +47,21 @@ def nearest(
             places = near[np.lexsort((near, row[near]))]
             found.append((places, row[places]))
     return found
+
+
+def nearest_of(listed: Iterable[Rows], queries: Vectors, metric: Metric, k: int) -> list[list[Hit]]:
+    """For each query the k nearest rows out of all batches, with one batch and those k in memory."""
+    best: list[list[Hit]] = [[] for _ in queries]
+    for rows in listed:
+        # What has no direction, or no end, is nobody's neighbour.
+        fit = np.flatnonzero(np.isfinite(rows.vectors).all(axis=1) & rows.vectors.any(axis=1))
+        for found, (places, measured) in zip(
+            best, nearest(queries, rows.vectors[fit], metric, k), strict=True
+        ):
+            found += [
+                Hit(rows.ids[fit[at]], float(far), rows.metadata[fit[at]])
+                for at, far in zip(places, measured, strict=True)
+            ]
+            found.sort(key=lambda hit: hit.distance)
+            del found[k:]
+    return best

@@ -122,7 +122,8 @@ def _move(client: SealedClient, learned: LearnedCells, vectors: Vectors) -> None
         new = NewRows(rows, vectors[done:stop], learned.places[done:stop], [each.mark for each in members])
         file_rows(client, new, [each.number for each in members])
         done = stop
-    state.change(epoch=old.epoch + 1, probes=learned.probes, learned=old.rows)
+    options = client.handle.renewed(old.options)
+    state.change(epoch=old.epoch + 1, probes=learned.probes, learned=old.rows, options=options)
 
 
 def without_trace(client: SealedClient, gone: Sequence[Member]) -> None:

@@ -31,7 +31,7 @@ from sfumato.sealing.erasure.shredding import ErasureRecord
 from sfumato.sealing.handles import HANDLES
 from sfumato.sealing.labels import FoundNames, concepts_again, concepts_of
 from sfumato.sealing.members import Member, SealedSettings
-from sfumato.sealing.records import Records, travelling
+from sfumato.sealing.records import LAYOUT, Layout, Records, travelling
 from sfumato.sealing.state import ClientState
 from sfumato.types import Vectors
 
@@ -83,9 +83,10 @@ class SealedClient(KeyHolder):
         self.records.ranked = self._ranked
         self._ranked()
 
-    def _ranked(self) -> int:
-        dim = self.state.settings.dim
-        return self.handle.dim(dim) if dim else 0
+    def _ranked(self) -> Layout | None:
+        settings = self.state.settings
+        dim = self.handle.dim(settings.dim) if settings.dim else 0
+        return Layout(dim, settings.options.get(LAYOUT, 1)) if dim else None
 
     def encoder(self) -> Embedder | None:
         """The encoder that was given, or else the one that the collection was sealed with."""

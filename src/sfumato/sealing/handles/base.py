@@ -82,6 +82,10 @@ class Handle(ABC):
         """The settings of a new collection's handle, ready for JSON, out of what the user gave."""
         return {}
 
+    def renewed(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """The settings of a collection whose records are all written anew."""
+        return dict(options)
+
     def dim(self, dim: int) -> int:
         """The dimension of what the store ranks, for rows of `dim` dimensions; 0 where it ranks nothing."""
         return 0

@@ -45,7 +45,7 @@ class CodeHandle(RankedHandle):
     def options(cls, given: Mapping[str, Any]) -> dict[str, Any]:
         """The number of bits."""
         bits = BITS if given.get("bits") is None else given["bits"]
-        return {"bits": whole_number(bits, "bits", FEWEST_BITS, MOST_BITS)}
+        return super().options(given) | {"bits": whole_number(bits, "bits", FEWEST_BITS, MOST_BITS)}
 
     @property
     def bits(self) -> int:

@@ -46,11 +46,11 @@ class NoiseHandle(RankedHandle):
     @classmethod
     def options(cls, given: Mapping[str, Any]) -> dict[str, Any]:
         """A noise ratio, or which release it is."""
-        release = given.get("release")
+        release, shared = given.get("release"), super().options(given)
         if release is None or isinstance(release, int | float):
             ratio = NOISE_RATIO if release is None else release
-            return {"noise_ratio": finite_number(ratio, "release", _LEAST, _MOST)}
-        return {"release": identity(_as_protector(release))}
+            return shared | {"noise_ratio": finite_number(ratio, "release", _LEAST, _MOST)}
+        return shared | {"release": identity(_as_protector(release))}
 
     def dim(self, dim: int) -> int:
         """That of a release."""

@@ -2,15 +2,17 @@
 
 The store is asked for so many rows by a vector of its own space; the client opens all of them and ranks by
 the exact vectors. A store that ranks can leave a row out unseen, as long as it hands over as many as were
-asked for: what it does hand over is checked, and deleted or foreign rows are left out.
+asked for: what it does hand over is checked, and deleted or foreign rows are left out. No other record is as
+near as any row, so where rows are missing an approximate index lost its way, and every record is looked at,
+once a query.
 """
 
 from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,16 +27,27 @@ from sfumato.sealing.handles.base import Allowed, CandidateRecords, Handle
 from sfumato.sealing.handles.single import row_records, seal_rows
 from sfumato.sealing.members import Member, SealedSettings
 from sfumato.sealing.multimap import PostingPlace
-from sfumato.sealing.records import DressedRecord, travelling
-from sfumato.stores.base import MOST_HITS
+from sfumato.sealing.records import LAYOUT, NEWEST_LAYOUT, DressedRecord, travelling
+from sfumato.stores.base import MOST_HITS, StoreError
 from sfumato.types import Vectors
 
 if TYPE_CHECKING:
     from sfumato.sealing.client.writing import NewRows
 
+_TOO_FEW = "the store gave {} of {} candidates that it was asked for"
+
 
 class RankedHandle(Handle):
     """One record a row, with a vector that the store ranks."""
+
+    @classmethod
+    def options(cls, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Where records stand."""
+        return {LAYOUT: NEWEST_LAYOUT}
+
+    def renewed(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """The same, and where records stand now."""
+        return {**options, LAYOUT: NEWEST_LAYOUT}
 
     @abstractmethod
     def shown(self, texts: Sequence[str], vectors: Vectors) -> Vectors:
@@ -95,33 +108,59 @@ class RankedHandle(Handle):
             return None
         count = candidate_count(settings)
         asked = self.asked(vector[None])[0]
-        # What is yet to be deleted there takes up places.
-        found = client.records.search(asked, min(count + client.outbox.deleting, MOST_HITS))
-        size = sum(travelling(len(each)) for each in found.values())
         waiting = client.outbox.ranked()
+        found, size, faults = self._ranked(settings, asked, count, settings.rows - len(waiting))
         near = sorted(waiting, key=lambda name: -float(waiting[name].vector @ asked))[:count]
         found |= {name: waiting[name].content for name in near}
         counter = client.generation_place()
         counted = client.outbox.fetch([counter.id])
-        size += sum(travelling(len(each)) for each in counted.values())
+        size += _size(counted)
         places, contents = self._known(settings, found)
-        faults = []
-        if len(places) < count:
-            faults.append(f"the store gave {len(places)} of {count} candidates that it was asked for")
+        if len(places) < count and not faults:
+            faults.append(_TOO_FEW.format(len(places), count))
         return CandidateRecords(settings, places, contents, counted.get(counter.id), size, faults)
+
+    def _ranked(
+        self, settings: SealedSettings, asked: Vectors, count: int, there: int
+    ) -> tuple[dict[str, bytes], int, list[str]]:
+        """What a store with `there` rows or more ranks first, the bytes that came, and what is amiss."""
+        records, wanted = self._client.records, min(count, there)
+        # What is yet to be deleted there takes up places.
+        most = min(count + self._client.outbox.deleting, MOST_HITS)
+        found = records.search(asked, most)
+        size, faults = _size(found), []
+        if len(self._numbers(settings, found)) < wanted and not records.store.exact:
+            try:
+                found = records.search(asked, most, every=True)
+                size += _size(found)
+            except StoreError as error:
+                faults.append(f"the store's index lost rows, and not every record was looked at: {error}")
+        given = len(self._numbers(settings, found))
+        if given < wanted:
+            faults.append(_TOO_FEW.format(given, wanted))
+        return found, size, faults
 
     def _known(
         self, settings: SealedSettings, found: dict[str, bytes]
     ) -> tuple[list[RecordPlace], list[bytes | None]]:
         """Those of the records that are rows of the collection now, with what opens them."""
+        named = list(self._numbers(settings, found).items())
+        salts = self._client.state.salts(number for _, number in named)
+        places = [RecordPlace(*each, salt) for each, salt in zip(named, salts, strict=True)]
+        return places, [found[name] for name, _ in named]
+
+    def _numbers(self, settings: SealedSettings, found: Iterable[str]) -> dict[str, int]:
+        """The numbers of those of the records that are rows of the collection now."""
         state, ids = self._client.state, self._client.state.ids(settings)
         numbers = {name: number for name in found if (number := ids.number(name)) is not None}
         chosen = "SELECT number FROM members WHERE number IN"
         there = {number for (number,) in state.file.among(chosen, list(numbers.values()))}
-        named = [(name, number) for name, number in numbers.items() if number in there]
-        salts = state.salts(number for _, number in named)
-        places = [RecordPlace(*each, salt) for each, salt in zip(named, salts, strict=True)]
-        return places, [found[name] for name, _ in named]
+        return {name: number for name, number in numbers.items() if number in there}
+
+
+def _size(records: Mapping[str, bytes]) -> int:
+    """Bytes of records as they travel."""
+    return sum(travelling(len(each)) for each in records.values())
 
 
 def candidate_count(settings: SealedSettings) -> int:

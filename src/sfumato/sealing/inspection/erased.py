@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -138,15 +138,21 @@ def _contents(store: SealedStore, key: SealingKey) -> tuple[SealedContents, File
         salts += client.state.shredder.every_salt()
         for members in client.state.walk(_AT_ONCE):
             known.update(record_ids(client, members))
-    live: list[bytes] = []
-    others: list[bytes] = []
     state, records = store._client.state, store._client.records
-    for name, content in records.scan():
-        (live if name in known else others).append(content)
+    held = FileFinding(store.store.label, 0)
+    heads: list[bytes] = []
+
+    def live() -> Iterator[bytes]:
+        for name, content in records.scan():
+            if name in known:
+                yield content
+                continue
+            held.bytes += len(content)
+            if len(content) >= OVERHEAD:
+                heads.append(base64.b64encode(content[:HEAD]))
+
     envelope = Envelope(key.derive("seal", state.tenant, state.settings.collection))
-    made = SealedContents(envelope, live, salts)
-    held = FileFinding(store.store.label, sum(len(each) for each in others))
-    heads = [base64.b64encode(each[:HEAD]) for each in others if len(each) >= OVERHEAD]
+    made = SealedContents(envelope, live(), salts)
     _count(held, [(head,) for head in heads], made)
     return made, held
 
@@ -172,7 +178,7 @@ def _looked(file: PlainFile, traces: Traces, contents: SealedContents, destroyed
     for block in blocks(file.path, overlap):
         for trace, at in traces.find(block).items():
             seen.setdefault(trace, place + at)
-        strangers |= contents.strangers(block)
+        contents.gather(block, strangers)
         place += len(block) - overlap if len(block) > overlap else 0
     for trace, at in sorted(seen.items(), key=lambda each: _KINDS.index(each[0].kind)):
         made.found[trace.kind] = made.found.get(trace.kind, 0) + 1

@@ -19,6 +19,7 @@ import numpy as np
 from sfumato.errors import ParameterError
 from sfumato.files import PathLike
 from sfumato.stores.base import Store, StoreError, in_order
+from sfumato.stores.kinds.chroma_folder import clear_room
 from sfumato.stores.kinds.databases import refuse_traps
 from sfumato.stores.rows import TEXT_FIELD, Hit, Metadata, Metric, Rows, Scalar
 from sfumato.types import Vectors
@@ -55,6 +56,7 @@ class Chroma(Store):
         if (path is None) == (address is None):
             raise ParameterError("A Chroma store needs a `path` or an `address`, and not both.")
         self.collection = collection
+        self._path = path
         self._client: Any = None
         self._collection: Any = None
         with self._opening():
@@ -203,8 +205,13 @@ class Chroma(Store):
                 session = getattr(getattr(each, "_server", None), "_session", None)
                 if session is not None:
                     session.close()
-            self._client.close()
-            self._client = None
+            closed, self._client = self._client, None
+            closed.close()
+            # Clients of one process share what they have open: the last one clears up after all of them.
+            shared = getattr(closed, "_identifier_to_system", None)
+            if self._path is not None and shared is not None and closed._identifier not in shared:
+                with self._speaking():
+                    clear_room(self._path or ".")
 
 
 def _client(path: PathLike | None, address: str | None, tenant: str | None, database: str | None) -> Any:

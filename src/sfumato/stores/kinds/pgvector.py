@@ -158,6 +158,14 @@ class PgVector(Store):
 
     def _search(self, vectors: Vectors, k: int, allowed: dict[str, list[Scalar]]) -> list[list[Hit]]:
         self._build_index()
+        return self._ranked(vectors, k, allowed, self.exact)
+
+    def _search_every(self, vectors: Vectors, k: int) -> list[list[Hit]]:
+        return self._ranked(vectors, k, {}, exact=True)
+
+    def _ranked(
+        self, vectors: Vectors, k: int, allowed: dict[str, list[Scalar]], exact: bool
+    ) -> list[list[Hit]]:
         conditions, values = self._where(allowed)
         text = (
             "SELECT {id}::text, {vector} {operator} %s AS nearness{fields} FROM {table}{where} "
@@ -165,7 +173,7 @@ class PgVector(Store):
         )
         statement = self._compose(text, where=conditions)
         with self._connection.transaction():
-            if self.exact:
+            if exact:
                 self._connection.execute("SET LOCAL enable_indexscan = off")
             else:
                 self._connection.execute(f"SET LOCAL hnsw.ef_search = {min(1000, max(_SEARCH_WIDTH, 2 * k))}")

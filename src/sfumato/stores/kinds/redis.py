@@ -124,12 +124,17 @@ class Redis(Store):
 
     def _search(self, vectors: Vectors, k: int, allowed: dict[str, list[Scalar]]) -> list[list[Hit]]:
         if not allowed:
-            how: list[Any] = ["TRUTH"] if self.exact else ["EF", max(_SEARCH_WIDTH, 2 * k)]
+            if self.exact:
+                return self._search_every(vectors, k)
+            how: list[Any] = ["EF", max(_SEARCH_WIDTH, 2 * k)]
             return [self._nearest(each, how, k) for each in vectors]
         # With a filter every element is looked at: the graph would give up before it has found enough.
         condition, most = _condition(allowed), max(k, self._count())
         how = ["TRUTH", *(["FILTER", condition] if condition else [])]
         return [narrowed(partial(self._nearest, each, how), k, allowed, most) for each in vectors]
+
+    def _search_every(self, vectors: Vectors, k: int) -> list[list[Hit]]:
+        return [self._nearest(each, ["TRUTH"], k) for each in vectors]
 
     def _nearest(self, vector: Vectors, how: list[Any], k: int) -> list[Hit]:
         asked = ("FP32", vector.astype("<f4").tobytes(), "WITHSCORES", "WITHATTRIBS", "COUNT", k)
