@@ -40,6 +40,8 @@ class Attacker:
     """Whether it was added in 2026."""
     quick: bool = True
     """Whether a quick run has it."""
+    leads: bool = False
+    """Whether it was the strongest on clean vectors before: without it, who is strongest is open."""
 
     @property
     def able(self) -> bool:
@@ -103,6 +105,7 @@ ATTACKERS: Mapping[str, Attacker] = {
         _READS,
         recent=True,
         quick=False,
+        leads=True,
     ),
     "zero-shot": Attacker(
         "zero-shot",

@@ -101,9 +101,15 @@ class CellFigures:
         return max(found, key=lambda row: found[row]) if found else None
 
     def untried(self, release: str, question: str) -> str | None:
-        """The attack that is strongest on clean vectors, where it was not run on this release."""
-        row = self.strongest(CLEAN, question)
-        return row if row is not None and self.cells.get((row, release, 0)) is None else None
+        """The attack that is strongest on clean vectors, where it was not run on this release.
+
+        One that was strongest there in earlier runs comes first, if it was not even run on clean vectors.
+        """
+        for row, each in self.cells.table.items():
+            if each.leads and question in each.answers and self.cells.get((row, CLEAN, 0)) is None:
+                return row
+        best = self.strongest(CLEAN, question)
+        return best if best is not None and self.cells.get((best, release, 0)) is None else None
 
     def as_strong(self, release: str, question: str, row: str) -> list[str]:
         """Others whose difference from this one, on the rows both read, cannot be told from nothing."""

@@ -50,6 +50,7 @@ def outcome(cells: Cells) -> StudyOutcome:
         left_out(cells),
     ]
     measured = max((cell.get("date", "") for cell in cells.there()), default="")
+    tables = [table for table in tables if table.rows]
     return StudyOutcome(tables, findings=claims(title, cells), took=took(cells), date=measured)
 
 
