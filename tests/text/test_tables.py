@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 
+from sfumato.embedders.huggingface import models
 from sfumato.errors import InputError, MissingPackageError
 from sfumato.randomness import generator
 from sfumato.text import WordImportance, load_vocabulary
@@ -130,8 +131,9 @@ def test_models_that_are_not_there_are_refused(tmp_path, monkeypatch, name):
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
     with pytest.raises(InputError, match=r"nothing is fetched|no such file"):
         from_language_model(name)
-    monkeypatch.setitem(__import__("sys").modules, "huggingface_hub", None)
-    with pytest.raises(InputError, match=r"a \.gguf file or smollm2|no such file"):
+    monkeypatch.setattr(models, "find_spec", lambda module: None)
+    missing = InputError if name.endswith(".gguf") else MissingPackageError
+    with pytest.raises(missing, match=r"local copies of hub models|no such file"):
         from_language_model(name)
 
 

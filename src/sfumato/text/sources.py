@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.embedders.digests import package_folder, require_published
-from sfumato.embedders.huggingface.models import SMOLLM2, Local, find_model
+from sfumato.embedders.huggingface.models import SMOLLM2, find_model
 from sfumato.embedders.minilm import PACKAGE as MINILM_PACKAGE
 from sfumato.embedders.minilm import PUBLISHED as MINILM_FILES
 from sfumato.embedders.minilm import model_folder
@@ -101,16 +101,9 @@ def from_language_model(model: PathLike, *, limit: int | None = None, pieces: bo
     """
     name, place = str(model), Path(model)
     if place.suffix.lower() != ".gguf":
-        local = _local(name)
+        local = find_model(name)
         place = local.folder if local.gguf is None else local.folder / local.gguf
     elif not place.is_file():
         raise InputError(f"`{place}` has to be a GGUF file. There is no such file. Check the name.")
     table = read_gguf(place) if place.suffix.lower() == ".gguf" else read_folder(place)
     return table.words(f"lm:{name if name == SMOLLM2 else place.name}", limit, pieces)
-
-
-def _local(name: str) -> Local:
-    with contextlib.suppress(ModuleNotFoundError):
-        return find_model(name)
-    # Without the hub's package there are no local copies of its models.
-    raise InputError(f"The language model has to be a folder, a .gguf file or {SMOLLM2}. Found {name!r:.80}.")
