@@ -5,9 +5,9 @@ from __future__ import annotations
 from sfumato_research.dppn.categories import texts_of
 from sfumato_research.dppn.defences import NAMES, levels
 from sfumato_research.dppn.printed import CASES, SETS
-from sfumato_research.sparse.cases import EXAMPLES, case_table
+from sfumato_research.sparse.cases import case_study
 from sfumato_research.sparse.data import FOLDERS, corpus
-from sfumato_research.studies.base import Cell, Finding, Setting, StudyOutcome, StudyTable
+from sfumato_research.studies.base import Cell, Setting, StudyOutcome, StudyTable
 from sfumato_research.studies.kept import by_cells
 
 _OURS = {
@@ -32,29 +32,7 @@ _TITLES = {
 @by_cells
 def table6(setting: Setting) -> StudyOutcome:
     """The case study: age hidden by strong noise, a disease by weaker noise."""
-    ratios = levels(setting, (1, 2))
-    methods = {"unprotected": "unprotected", **NAMES}
-    tables, closer = [], []
-    for example, (label, epsilon) in enumerate(zip(EXAMPLES, (1, 2), strict=True)):
-        printed = {method: cells[example] for method, cells in CASES.items()}
-        table, found = case_table(setting, label, epsilon, ratios[epsilon], methods, printed)
-        tables.append(table)
-        closer.append(
-            found["dppn"].likeness - max(found[name].likeness for name in ("laplace", "purkayastha"))
-        )
-    printed_gap = min(
-        CASES["dppn"][at] - max(CASES[n][at] for n in ("laplace", "purkayastha")) for at in (0, 1)
-    )
-    same = all(gap > 0 for gap in closer)
-    finding = Finding(
-        "Table 6",
-        "what is rebuilt from DPPN is closer in meaning than from Laplace noise",
-        f"by at least {printed_gap:+.2f}",
-        "by " + " and ".join(f"{gap:+.2f}" for gap in closer),
-        same,
-        "" if same else "noise of one length on fewer axes takes no less from the meaning of a sentence",
-    )
-    return StudyOutcome(tables, findings=[finding])
+    return case_study(setting, "Table 6", "dppn", levels(setting, (1, 2)), NAMES, CASES)
 
 
 def table8(setting: Setting) -> StudyOutcome:
