@@ -83,3 +83,21 @@ def test_what_is_laid_out_otherwise_is_left_alone(tmp_path):
     header.write_bytes(good)
     assert clear_room(tmp_path) == sum(part.stat().st_size for part in parts(tmp_path))
     assert clean(tmp_path)
+
+
+@pytest.mark.parametrize("way", ["link", "second name", "folder"])
+def test_a_link_that_came_while_the_folder_was_open_leads_to_no_file_of_others(way, tmp_path):
+    victim, place = tmp_path / "victim", tmp_path / "db"
+    with open_store(f"chroma:{place}#notes") as store:
+        store.add(IDS[:ROWS], VECTORS[:ROWS])
+        part, length = parts(place)
+        victim.mkdir()
+        for each in (part, length, part.parent / "header.bin"):
+            (victim / each.name).write_bytes(each.read_bytes())
+        (victim / part.name).write_bytes(kept := b"x" * part.stat().st_size)
+        if way == "folder":
+            (place / "beside").symlink_to(victim)
+        else:
+            part.unlink()
+            (part.symlink_to if way == "link" else part.hardlink_to)(victim / part.name)
+    assert (victim / part.name).read_bytes() == kept

@@ -9,6 +9,7 @@ first thousand rows have filled that room.
 from __future__ import annotations
 
 import os
+import stat
 import struct
 from pathlib import Path
 
@@ -24,6 +25,9 @@ def clear_room(folder: PathLike) -> int:
     """Overwrite the room of graphs that no row takes, in a folder that nobody has open; how many bytes."""
     cleared = 0
     for header in sorted(Path(folder).glob("*/header.bin")):
+        # A folder is looked at for links when it is opened; one may have been put there since.
+        if header.is_symlink() or header.parent.is_symlink():
+            continue
         head = header.read_bytes()[: _HEAD.size]
         if len(head) < _HEAD.size:
             continue
@@ -36,11 +40,17 @@ def clear_room(folder: PathLike) -> int:
 
 
 def _clear(path: Path, start: int, most: int) -> int:
-    """Write zeros from a place on, as far as the file goes."""
-    # What may not be written here was not written here.
-    if not os.access(path, os.W_OK) or not start < (end := path.stat().st_size) <= most:
+    """Write zeros from a place on, as far as the file goes; through no link, into no file of two names."""
+    try:
+        handle = os.open(path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
+    except OSError:
+        # What is not there, or may not be written here, was not written here.
         return 0
-    with path.open("r+b") as file:
+    with open(handle, "r+b") as file:
+        found = os.fstat(handle)
+        end = found.st_size
+        if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1 or not start < end <= most:
+            return 0
         file.seek(start)
         for at in range(start, end, _AT_ONCE):
             file.write(bytes(min(_AT_ONCE, end - at)))
