@@ -157,7 +157,8 @@ def test_differences_are_drawn_together(holding):
     assert gap.value == pytest.approx(apart[0].value - apart[1].value)
     assert gap.interval[1] - gap.interval[0] < sum(each.high - each.low for each in apart)
     for beside in (sts_beside, search_beside):
-        assert beside(holding, OURS, OURS).interval == pytest.approx((0.0, 0.0), abs=1e-12), "but for rounding"
+        same = beside(holding, OURS, OURS).interval
+        assert same == pytest.approx((0.0, 0.0), abs=1e-12), "but for rounding"
     kept = [holding.kept(label, "sts", touched=True).value for label in (OTHER, OURS)]
     assert sts_beside(holding, OTHER, OURS).value == pytest.approx(kept[0] - kept[1])
     kept = [holding.kept(label, "search", touched=True).value for label in (OURS, REMOVED)]
