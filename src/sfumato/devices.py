@@ -1,6 +1,9 @@
-"""The device that torch works on: the one asked for, or a GPU where there is one."""
+"""The device that torch works on: the one asked for, or a GPU where there is one; and how it multiplies."""
 
 from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from functools import cache
 
 import torch
 
@@ -16,3 +19,24 @@ def chosen_device(device: str | None) -> torch.device:
     if found.type == "cuda" and not torch.cuda.is_available():
         raise ParameterError(f"There is no CUDA device here. Found device={device!r:.40}: leave it out.")
     return found
+
+
+def autocast(device: torch.device) -> AbstractContextManager[object]:
+    """Networks of attacks multiply bfloat16, on devices that do that faster: a GPU, and newer processors.
+
+    For attacks alone: what is released is never computed with half the digits.
+    """
+    able = device.type == "cuda" or (device.type == "cpu" and _multiplies_halves())
+    return torch.autocast(device.type, torch.bfloat16) if able else nullcontext()
+
+
+def all_digits(device: torch.device) -> AbstractContextManager[object]:
+    """Inside `autocast`: what must be exact, such as the encoder and how close a text comes to its vector."""
+    return torch.autocast(device.type, enabled=False)
+
+
+@cache
+def _multiplies_halves() -> bool:
+    """Whether this processor has instructions for bfloat16; without them it would be slower."""
+    told: dict[str, object] = getattr(torch.cpu, "get_capabilities", dict)()
+    return bool(told.get("avx512_bf16") or told.get("amx_bf16"))

@@ -218,3 +218,25 @@ def test_likely_pieces_are_the_networks_own():
     hidden = network(vectors, tokens[:, :2], torch.zeros(3), vectors, tokens)
     first = network.logits(hidden, vectors * 4.0)[:, 1].argmax(-1)
     assert torch.equal(likely[:, 2, 0], first)
+
+
+def test_how_close_a_text_comes_is_worked_out_with_all_digits():
+    """With half of them, cosines from .998 on are all 1: a search would stop there, and could not rank."""
+    rng = torch.Generator().manual_seed(0)
+    target = torch.nn.functional.normalize(torch.randn(1, 384, generator=rng), dim=1)
+    near = torch.nn.functional.normalize(target + 0.002 * torch.randn(3, 384, generator=rng), dim=1)
+    inside = []
+
+    def encode(tokens: torch.Tensor) -> torch.Tensor:
+        inside.append(torch.is_autocast_enabled("cpu"))
+        return near[tokens[:, 1] - 4]
+
+    network = Network(Sizes(dim=384, vocabulary=16, longest=WIDTH - 2, width=64, layers=1, heads=4, pairs=1))
+    searcher = Searcher(network, SPECIALS, encode, seed=0)
+    tokens = torch.tensor([[row(4), row(5), row(6)]])
+    with torch.autocast("cpu", torch.bfloat16):
+        beam = searcher._embedded(tokens, target)
+        cosines = searcher._compared(tokens[0], target.expand(3, -1))
+    right = (near.double() @ target[0].double()).float()
+    assert torch.allclose(beam.cosines[0], right, atol=1e-6) and torch.allclose(cosines, right, atol=1e-6)
+    assert len(set(beam.cosines[0].tolist())) == 3 and not any(inside)

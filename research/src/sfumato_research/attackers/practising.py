@@ -14,7 +14,7 @@ SETTINGS: dict[str, tuple[Any, Any, Any]] = {
     "beam": (4, 2, 1), "branch": (8, 2, 1),
 }  # fmt: skip
 """Of a GPU, a CPU and a quick run. Half of the practice writes, the other half corrects."""
-_AT_ONCE, _STEPPED = {"rows": (600, 150, 5)}, {"rows": (500, 60, 5)}
+_AT_ONCE, _STEPPED = {"rows": (600, 600, 5)}, {"rows": (500, 120, 5)}
 
 
 def at_once(stolen: Stolen) -> Found:

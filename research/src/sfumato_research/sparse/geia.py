@@ -168,7 +168,8 @@ class LanguageModelAttack:
 
         from sfumato.attacks.huggingface.causal import LanguageModelReader
         from sfumato.attacks.huggingface.pieces import padded
-        from sfumato.attacks.huggingface.training import FineTuning, autocast, seeded, train
+        from sfumato.attacks.huggingface.training import FineTuning, seeded, train
+        from sfumato.devices import autocast
 
         beside = self.sentences[: self.sizes.beside]
         way = Entrance.of(entrance_of(victim, self.embedder))

@@ -32,7 +32,6 @@ from sfumato.attacks.huggingface.prefix import PrefixModel
 from sfumato.attacks.huggingface.training import (
     FineTuning,
     Loss,
-    autocast,
     progress,
     restore,
     seeded,
@@ -40,7 +39,7 @@ from sfumato.attacks.huggingface.training import (
     tuned_weights,
 )
 from sfumato.attacks.on_device import rows_on
-from sfumato.devices import chosen_device
+from sfumato.devices import autocast, chosen_device
 from sfumato.embedders.huggingface.models import SMOLLM2, find_model, load_tokenizer, load_weights
 from sfumato.errors import ArtifactError, InputError, ParameterError
 from sfumato.metrics.reconstruction import token_f1

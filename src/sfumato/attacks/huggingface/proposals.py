@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from sfumato.attacks.huggingface.pieces import Pieces, padded
-from sfumato.attacks.huggingface.training import autocast
+from sfumato.devices import autocast
 from sfumato.types import Floats, Rows
 
 _SCORED = 64

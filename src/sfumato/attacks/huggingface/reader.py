@@ -16,9 +16,9 @@ from sfumato.attacks.base import Control, Embeds, Inverter, Recovered
 from sfumato.attacks.huggingface.correct import Corrections, Guess
 from sfumato.attacks.huggingface.pieces import Pieces
 from sfumato.attacks.huggingface.t5 import VectorT5, describe_t5, make_t5
-from sfumato.attacks.huggingface.training import autocast, restore, tuned_weights
+from sfumato.attacks.huggingface.training import restore, tuned_weights
 from sfumato.attacks.kept_release import pack_victim, unpack_victim
-from sfumato.devices import chosen_device
+from sfumato.devices import autocast, chosen_device
 from sfumato.embedders import load_embedder
 from sfumato.errors import ArtifactError, InputError
 from sfumato.metrics.reconstruction import token_f1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -79,11 +79,6 @@ def train(
             done += 1
             if tell is not None:
                 tell(done / total)
-
-
-def autocast(device: torch.device) -> AbstractContextManager[object]:
-    """Half the digits on a GPU, all of them elsewhere."""
-    return torch.autocast("cuda", torch.bfloat16) if device.type == "cuda" else nullcontext()
 
 
 @contextmanager

@@ -18,9 +18,9 @@ from sfumato.attacks.base import Attack, Embeds, OnStep, checked, entrance_of, f
 from sfumato.attacks.huggingface.pieces import Pieces, padded
 from sfumato.attacks.huggingface.reader import T5Reader
 from sfumato.attacks.huggingface.t5 import VectorT5
-from sfumato.attacks.huggingface.training import FineTuning, Loss, autocast, progress, seeded, train
+from sfumato.attacks.huggingface.training import FineTuning, Loss, progress, seeded, train
 from sfumato.attacks.on_device import rows_on
-from sfumato.devices import chosen_device
+from sfumato.devices import autocast, chosen_device
 from sfumato.embedders import load_embedder
 from sfumato.embedders.huggingface.models import Local, find_model, load_tokenizer, load_weights
 from sfumato.errors import InputError, ParameterError

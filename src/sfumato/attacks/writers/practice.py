@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sfumato.attacks.base import Embeds, OnStep
-from sfumato.attacks.huggingface.training import autocast
 from sfumato.attacks.on_device import rows_on
 from sfumato.attacks.writers.generate import steady_attention, write
 from sfumato.attacks.writers.made_texts import more_texts
@@ -20,6 +19,7 @@ from sfumato.attacks.writers.textreader import TextReader
 from sfumato.attacks.writers.training import TextBatch, Trainer, trapezoid
 from sfumato.attacks.writers.wordpieces import Tokens
 from sfumato.attacks.writers.writing import by_length
+from sfumato.devices import autocast
 from sfumato.randomness import generator
 from sfumato.types import Rows, Vectors
 

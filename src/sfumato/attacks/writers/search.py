@@ -13,6 +13,7 @@ from sfumato.attacks.writers.candidates import EXACT, Beam, best, joined, leader
 from sfumato.attacks.writers.edits import combined, likely_pieces, moved, one_edit
 from sfumato.attacks.writers.generate import Specials, Written, write
 from sfumato.attacks.writers.network import Network
+from sfumato.devices import all_digits
 
 Encode = Callable[[Tensor], Tensor]
 """Wordpieces `(n, longest + 2)` in, the unit vectors of their texts out."""
@@ -177,9 +178,10 @@ class Searcher:
         """How close candidates `(m, length)` come to the vector of each."""
         self.compared += len(tokens)
         found = [torch.zeros(0, device=goals.device)]
-        for start in range(0, len(tokens), rows):
-            vectors = self.encode(tokens[start : start + rows])
-            found.append((vectors * goals[start : start + rows].to(vectors.dtype)).sum(1).float())
+        with all_digits(goals.device):
+            for start in range(0, len(tokens), rows):
+                vectors = self.encode(tokens[start : start + rows])
+                found.append((vectors * goals[start : start + rows].to(vectors.dtype)).sum(1).float())
         return torch.cat(found)
 
     def _likely_first(self, targets: Tensor, ratio: Tensor, beam: Beam, weight: float) -> Beam:
@@ -200,8 +202,10 @@ class Searcher:
     def _embedded(self, tokens: Tensor, targets: Tensor) -> Beam:
         """Candidates `(n, k, length)` with their vectors and how close these come."""
         self.compared += tokens.shape[0] * tokens.shape[1]
-        vectors = self.encode(tokens.flatten(0, 1)).view(len(tokens), tokens.shape[1], -1)
-        return Beam(tokens, vectors, torch.einsum("nkd,nd->nk", vectors, targets.to(vectors.dtype)).float())
+        with all_digits(targets.device):
+            vectors = self.encode(tokens.flatten(0, 1)).view(len(tokens), tokens.shape[1], -1)
+            cosines = torch.einsum("nkd,nd->nk", vectors, targets.to(vectors.dtype)).float()
+        return Beam(tokens, vectors, cosines)
 
     def _heats(self, count: int, heat: float) -> list[float]:
         return [0.0] + [heat] * (count - 1)

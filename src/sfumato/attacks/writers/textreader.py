@@ -14,7 +14,6 @@ from sfumato import artifacts
 from sfumato.arrays import as_vectors
 from sfumato.artifacts import PathLike
 from sfumato.attacks.base import Control, Embeds, Inverter, Recovered
-from sfumato.attacks.huggingface.training import autocast
 from sfumato.attacks.kept_release import Tensors, pack_victim, unpack_victim
 from sfumato.attacks.writers.estimate import LinearEstimate
 from sfumato.attacks.writers.generate import Specials
@@ -22,7 +21,7 @@ from sfumato.attacks.writers.network import Network, Sizes
 from sfumato.attacks.writers.quantise import Arrays, pack, unpack
 from sfumato.attacks.writers.search import Search, Searcher, hypothesis
 from sfumato.attacks.writers.wordpieces import Wordpieces
-from sfumato.devices import chosen_device
+from sfumato.devices import autocast, chosen_device
 from sfumato.embedders import load_embedder
 from sfumato.errors import ArtifactError, InputError
 from sfumato.gpu.filtering import unit_rows

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 import torch
@@ -11,6 +10,7 @@ from torch.nn import functional as F
 
 from sfumato.attacks.writers.layers import Linear
 from sfumato.attacks.writers.network import Network
+from sfumato.devices import autocast
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ _MUON_WIDTH = 256
 
 
 class Trainer:
-    """Takes steps: Muon for matrices, AdamW for the rest, bfloat16 where there is a GPU.
+    """Takes steps: Muon for matrices, AdamW for the rest, bfloat16 where that is faster.
 
     Args:
         network: what is trained, already on its device.
@@ -41,7 +41,8 @@ class Trainer:
 
     def __init__(self, network: Network, *, rate: float = 3e-3, pad: int = 0, fast: bool = False) -> None:
         self.network, self.rate, self.pad = network, rate, pad
-        self.on_gpu = next(network.parameters()).device.type == "cuda"
+        self.device = next(network.parameters()).device
+        on_gpu = self.device.type == "cuda"
         matrices = [
             part.weight
             for part in network.modules()
@@ -49,9 +50,9 @@ class Trainer:
         ]
         known = {id(weight) for weight in matrices}
         rest = [weight for weight in network.parameters() if id(weight) not in known]
-        fused = True if self.on_gpu else None
+        fused = True if on_gpu else None
         adam = torch.optim.AdamW(rest, betas=(0.9, 0.98), weight_decay=0.0, fused=fused)
-        if self.on_gpu or network.sizes.width <= _MUON_WIDTH:
+        if on_gpu or network.sizes.width <= _MUON_WIDTH:
             muon: torch.optim.Optimizer = torch.optim.Muon(
                 matrices, weight_decay=0.02, momentum=0.95, adjust_lr_fn="match_rms_adamw"
             )
@@ -65,16 +66,13 @@ class Trainer:
                 block.compile(dynamic=True)
             self._head = torch.compile(self._head, dynamic=True)  # type: ignore[method-assign]
 
-    def _autocast(self) -> AbstractContextManager[object]:
-        return torch.autocast("cuda", torch.bfloat16) if self.on_gpu else nullcontext()
-
     def _head(self, hidden: Tensor, vectors: Tensor, wanted: Tensor) -> Tensor:
         scores = self.network.logits(hidden, vectors * self.network.sizes.dim**0.5)
         return F.cross_entropy(scores.flatten(0, 1).float(), wanted.flatten(), ignore_index=self.pad)
 
     def loss(self, batch: TextBatch) -> Tensor:
         """Mean loss of a wordpiece, in nats."""
-        with self._autocast():
+        with autocast(self.device):
             hidden = self.network(batch.vectors, batch.text[:, :-1], batch.ratio, batch.guess, batch.tokens)
             return self._head(hidden, batch.vectors, batch.text[:, 1:])
 
