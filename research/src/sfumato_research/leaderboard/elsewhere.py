@@ -18,9 +18,13 @@ from sfumato_research.leaderboard.rows import BoardRow, told
 from sfumato_research.studies.base import Cell
 from sfumato_research.studies.choice import short
 
-FIRST = "attackersfirst"
-"""The attackers study as it was run first, kept beside the later run."""
-PUBLISHED = {"attackers": "2026-11-16", FIRST: "2026-11-16", "frontier": "2026-11-16"}
+RUNS = {
+    "attackers": "attackers study",
+    "attackersgpu": "second run of that study, on a GPU",
+    "attackersfirst": "first run of that study",
+}
+"""Runs of the attackers study that are published, by the names of their results."""
+PUBLISHED = {**dict.fromkeys(RUNS, "2026-11-16"), "frontier": "2026-11-16"}
 """When results that do not say it themselves were published."""
 _BESIDE = 6
 """Columns of the attackers' table before those of releases."""
@@ -46,7 +50,7 @@ _FIGURES = {
 
 
 def attackers_rows(parts: Mapping[str, Any], study: str = "attackers") -> Iterator[BoardRow]:
-    """Every figure of the table of attacks and releases, of the later run or of the first one."""
+    """Every figure of the table of attacks and releases, of the last run or of an earlier one."""
     for concept, part in parts.items():
         table = part["tables"][0]
         columns, count = table["columns"], len(part["tables"][0]["columns"])

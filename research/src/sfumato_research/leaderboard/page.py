@@ -12,7 +12,7 @@ from sfumato.errors import InputError
 from sfumato_research.attackers.attackers import QUESTIONS
 from sfumato_research.attackers.knowing import KEPT
 from sfumato_research.leaderboard.cells import USE
-from sfumato_research.leaderboard.elsewhere import FIRST, attackers_rows, frontier_rows
+from sfumato_research.leaderboard.elsewhere import RUNS, attackers_rows, frontier_rows
 from sfumato_research.leaderboard.rows import BOARD, BoardRow, from_part
 from sfumato_research.studies.base import Cell
 from sfumato_research.studies.page import number, plain
@@ -32,8 +32,8 @@ def board_rows(folder: Path) -> list[BoardRow]:
     own = folder / f"{BOARD}.json"
     if own.exists():
         found += [row for part in read_result(own)["parts"].values() for row in from_part(part)]
-    first = partial(attackers_rows, study=FIRST)
-    for name, rows in (("attackers", attackers_rows), (FIRST, first), ("frontier", frontier_rows)):
+    runs = {name: partial(attackers_rows, study=name) for name in RUNS}
+    for name, rows in {**runs, "frontier": frontier_rows}.items():
         path = folder / f"{name}.json"
         if path.exists():
             found += rows(read_result(path)["parts"])
@@ -91,8 +91,7 @@ def in_short(rows: Sequence[BoardRow]) -> str:
 
 _STUDIES = {
     BOARD: "the leaderboard's own rows",
-    "attackers": "from the [attackers study](results/attackers.md)",
-    FIRST: "from the [first run of that study](results/attackersfirst.md)",
+    **{name: f"from the [{title}](results/{name}.md)" for name, title in RUNS.items()},
     "frontier": "from the [frontier study](results/frontier.md)",
 }
 
