@@ -19,7 +19,7 @@ from sfumato.errors import InputError, ParameterError
 from sfumato_research.attackers import ground
 from sfumato_research.attackers.releases import RELEASES
 from sfumato_research.leaderboard.cells import ATTACKS, DEFENCES
-from sfumato_research.leaderboard.elsewhere import FIRST, PUBLISHED, attackers_rows
+from sfumato_research.leaderboard.elsewhere import PUBLISHED, RUNS, attackers_rows
 from sfumato_research.leaderboard.ground import BoardGround
 from sfumato_research.leaderboard.page import board_page, board_rows, fill_board, strongest
 from sfumato_research.leaderboard.rows import BoardRow, from_part
@@ -101,9 +101,10 @@ def test_a_default_is_todays_where_results_say_when_they_were_measured():
         found = list(attackers_rows({"place": part}))
         assert [each.defence for each in found] == ["clean", default, "removal"]
         assert {each.date for each in found} == {said} and {each.study for each in found} == {"attackers"}
-        assert {each.study for each in attackers_rows({"place": part}, FIRST)} == {FIRST}, (
-            "a table of its own"
-        )
+        for run in RUNS:
+            assert {each.study for each in attackers_rows({"place": part}, run)} == {run}, (
+                "a table of its own"
+            )
     assert DEFENCES["default"] == "default" and DEFENCES["default-copies"] in RELEASES
 
 
