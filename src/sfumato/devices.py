@@ -32,7 +32,8 @@ def autocast(device: torch.device) -> AbstractContextManager[object]:
 
 def all_digits(device: torch.device) -> AbstractContextManager[object]:
     """Inside `autocast`: what must be exact, such as the encoder and how close a text comes to its vector."""
-    return torch.autocast(device.type, enabled=False)
+    made: AbstractContextManager[object] = torch.autocast(device.type, enabled=False)
+    return made
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from datetime import date
 
@@ -17,9 +18,9 @@ from sfumato.embedders.fake import Fake
 from sfumato.errors import InputError, MissingPackageError, SfumatoError
 from sfumato.learning import LearnSettings
 from sfumato.trials.rows import LeftOut
-from sfumato_research.attackers import attackers, cells, ground, releases
+from sfumato_research.attackers import attackers, cells, ground, practising, releases
 from sfumato_research.attackers.__main__ import main as command
-from sfumato_research.attackers.attackers import ATTACKERS, Attacker
+from sfumato_research.attackers.attackers import ATTACKERS, OF_CPU, Attacker
 from sfumato_research.attackers.cells import Cells
 from sfumato_research.attackers.claims import claims
 from sfumato_research.attackers.figures import CellFigures
@@ -416,3 +417,31 @@ def test_a_release_that_cannot_be_made_is_left_to_the_attacks(place, monkeypatch
 def test_a_command_that_asks_for_no_cell_is_refused(tmp_path, asked):
     with pytest.raises(typer.BadParameter, match="Found no cell"):
         command(tmp_path, tmp_path, quick=True, **asked)
+
+
+def test_a_row_is_called_by_the_settings_it_was_made_with(place):
+    """A reader with ten steps on a GPU has two on a CPU, and a page must not say ten of those."""
+    kept = Cells(place)
+    row = "practised, 10 steps"
+    figures = CellFigures(kept)
+    assert figures.called(row) == row, "nothing was measured"
+    for device, said in (("cpu", "practised, 2 steps"), ("cuda", row)):
+        kept.put(_cell_of(place, row, CLEAN, device))
+        assert figures.called(row) == said
+    kept.put(_cell_of(place, row, LAPLACE, "cpu"))
+    assert figures.called(row) == row, "of both kinds of machines"
+    assert figures.called("tokens") == "tokens"
+
+
+@pytest.mark.parametrize("row", [name for name, each in ATTACKERS.items() if each.on_cpu])
+def test_what_a_row_is_called_on_a_cpu_are_its_settings(row):
+    at_cpu = practising.SETTINGS["steps"][1] if row.startswith("practised") else 5
+    assert ATTACKERS[row].on_cpu == re.sub(r"\d+", str(at_cpu), row) and OF_CPU[ATTACKERS[row].on_cpu] == row
+
+
+def _cell_of(place, row, release, device):
+    return {
+        "attack": row, "release": release, "again": 0, "case": "place", "rows": place.digest,
+        "device": device, "seconds": 1.0, "processor_seconds": 1.0, "figures": {},
+        "groups": [], "left_out": "",
+    }  # fmt: skip

@@ -40,6 +40,8 @@ class Attacker:
     """Whether it was added in 2026."""
     quick: bool = True
     """Whether a quick run has it."""
+    on_cpu: str = ""
+    """What it is called where it was run with the settings of a CPU, if its name says the ones of a GPU."""
     leads: bool = False
     """Whether it was the strongest on clean vectors before: without it, who is strongest is open."""
 
@@ -89,6 +91,7 @@ ATTACKERS: Mapping[str, Attacker] = {
         registered("minilm", steps=(20, 5, 1), branch=(8, 4, 1), beam=(4, 4, 1), rows=(300, 80, 5)),
         _READS,
         quick=False,
+        on_cpu="minilm, 5 steps",
     ),
     "practised": Attacker(
         "practised",
@@ -105,6 +108,7 @@ ATTACKERS: Mapping[str, Attacker] = {
         _READS,
         recent=True,
         quick=False,
+        on_cpu="practised, 2 steps",
         leads=True,
     ),
     "zero-shot": Attacker(
@@ -148,6 +152,8 @@ ATTACKERS: Mapping[str, Attacker] = {
     ),
 }  # fmt: skip
 """By the name of the row."""
+OF_CPU: Mapping[str, str] = {each.on_cpu: name for name, each in ATTACKERS.items() if each.on_cpu}
+"""Rows by what they are called on a CPU."""
 
 
 def attackers(ground: Ground) -> list[str]:

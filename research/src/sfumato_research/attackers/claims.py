@@ -64,8 +64,8 @@ def _kept(
     for label in labels:
         row = figures.strongest(label, NAMED) if label in there else None
         found = None if clean is None or row is None else figures.kept(row, label, clean, NAMED)
-        if found is not None:
-            said.append(f"{label} {_percent(found)}, by {row}")
+        if row is not None and found is not None:
+            said.append(f"{label} {_percent(found)}, by {figures.called(row)}")
             held.append(holds(found))
     return [Finding(subject, claim, "–", "; ".join(said), all(held))] if held else []
 
@@ -76,7 +76,7 @@ def _untried(figures: CellFigures, labels: Sequence[str], question: str) -> str:
     if not missing:
         return ""
     where = ", ".join(missing) if len(missing) <= _FEW else f"{len(missing)} of {len(labels)} columns"
-    return f"no verdict: `{next(iter(missing.values()))}` was not run on {where}"
+    return f"no verdict: `{figures.called(next(iter(missing.values())))}` was not run on {where}"
 
 
 def _default(title: str, figures: CellFigures, there: list[str]) -> list[Finding]:
@@ -88,17 +88,18 @@ def _default(title: str, figures: CellFigures, there: list[str]) -> list[Finding
     absolute = figures.relative(row, DEFAULT, NAMED)
     if absolute is not None:
         claim = f"absolute leakage of the strongest at most {MOST:.0%}"
-        said = f"{_percent(absolute)}, by {row}"
+        said = f"{_percent(absolute)}, by {figures.called(row)}"
         held = None if missing else absolute.high <= MOST
         made.append(Finding(f"{title}: {DEFAULT}", claim, "goal", missing or said, held))
     other = figures.strongest(REMOVAL, NAMED)
     gap = None if other is None else figures.difference(row, other, DEFAULT, REMOVAL, NAMED)
-    if gap is not None:
+    if other is not None and gap is not None:
         lacking = figures.untried(REMOVAL, NAMED)
         fewer = gap.high < 0  # an attack more on removal could only show more of its terms
         same = None if missing else True if fewer else False if gap.low > 0 and not lacking else None
-        said = f"{_percent(gap, '+.1%')} of the terms; {row} against {other}"
-        beside = f"; `{lacking}` was not run on {REMOVAL}" if lacking else ""
+        names = f"{figures.called(row)} against {figures.called(other)}"
+        said = f"{_percent(gap, '+.1%')} of the terms; {names}"
+        beside = f"; `{figures.called(lacking)}` was not run on {REMOVAL}" if lacking else ""
         claim = "shows the strongest attack fewer terms than removal does"
         made.append(Finding(f"{title}: {DEFAULT}", claim, "–", missing or f"{said}{beside}", same))
     return made
@@ -128,7 +129,8 @@ def _sealed(title: str, figures: CellFigures, there: list[str]) -> list[Finding]
             found = figures.figure(row, SEALED, question) if question in attacker.answers else None
             if found is not None and figures.works(row, question):
                 bases = (figures.floor(row, question), figures.prior(row, question))
-                tried.append((f"{row}, {name}", found, max(each.value for each in bases if each is not None)))
+                base = max(each.value for each in bases if each is not None)
+                tried.append((f"{figures.called(row)}, {name}", found, base))
     if SEALED not in there or not tried:
         return []
     more = [(name, found) for name, found, base in tried if _low(found, len(tried)) > base]

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.types import Floats
-from sfumato_research.attackers.cells import ON_CPU, Cells
+from sfumato_research.attackers.attackers import ATTACKERS
+from sfumato_research.attackers.cells import ON_CPU, SECOND, Cells
 from sfumato_research.attackers.knowing import MEMBER
 from sfumato_research.attackers.naming import NAMED
-from sfumato_research.attackers.releases import CLEAN, FLOOR, LAPLACE
+from sfumato_research.attackers.releases import CLEAN, FLOOR, LAPLACE, RELEASES
 from sfumato_research.frontier.nested import Nested, auc, nested, share
 
 MARGIN = 0.05
@@ -42,6 +43,12 @@ class CellFigures:
     def column(self, row: str, release: str, question: str, part: str = "value") -> Column | None:
         """Hits of one row on one release; `part` may also be its floor or its prior."""
         return self._column(self.cells.get((row, release, 0)), question, part)
+
+    def called(self, row: str) -> str:
+        """The name of a row in tables, by the settings that its cells were made with."""
+        every = (self.cells.get((row, release, time)) for release in RELEASES for time in (0, SECOND))
+        devices = {cell["device"] for cell in every if cell is not None}
+        return ATTACKERS[row].on_cpu or row if devices == {"cpu"} and row in ATTACKERS else row
 
     def alone(self, row: str, question: str) -> Nested | None:
         """What an attack reached on a CPU, with its settings for one."""

@@ -46,7 +46,9 @@ def main_table(title: str, cells: Cells) -> StudyTable:
         made.append(
             [
                 QUESTIONS[question],
-                row if figures.works(row, question) else f"{row} (control too low)",
+                figures.called(row)
+                if figures.works(row, question)
+                else f"{figures.called(row)} (control too low)",
                 ATTACKERS[row].holds,
                 _cell(figures.control(row, question)),
                 _cell(figures.floor(row, question)),
@@ -76,8 +78,9 @@ def strongest_table(title: str, cells: Cells) -> StudyTable:
                 (figures.relative(row, column, question, base) for base in ("prior", "floor"))
             )  # fmt: skip
             told = figures.caught(row, column) if question == MEMBER else None
-            equals = figures.as_strong(column, question, row)
-            shown = f"{row} (of those run)" if figures.untried(column, question) else row
+            equals = [figures.called(each) for each in figures.as_strong(column, question, row)]
+            name_of = figures.called(row)
+            shown = f"{name_of} (of those run)" if figures.untried(column, question) else name_of
             made.append(
                 [
                     column, name, shown, _cell(figures.figure(row, column, question)),
@@ -100,7 +103,8 @@ def alone_table(title: str, cells: Cells) -> StudyTable:
         for question in (each for each in QUESTIONS if each in cell["figures"]):
             made.append(
                 [
-                    row, QUESTIONS[question], _rows_read(cell), _cell(figures.alone(row, question)),
+                    ATTACKERS[row].on_cpu or row, QUESTIONS[question], _rows_read(cell),
+                    _cell(figures.alone(row, question)),
                     _cell(figures.figure(row, LAPLACE, question)), Cell(minutes, form=".1f"),
                     "yes" if minutes <= MOST_MINUTES else "**no**",
                 ]
@@ -111,13 +115,13 @@ def alone_table(title: str, cells: Cells) -> StudyTable:
 
 def repeats_table(title: str, cells: Cells) -> StudyTable:
     """Whether the same seed gives the same figures of every row."""
-    made: list[list[Entry]] = []
+    figures, made = CellFigures(cells), list[list[Entry]]()
     for row in dict.fromkeys(key[0] for key in cells.wanted()):
         one, two = cells.get((row, LAPLACE, 0)), cells.get((row, LAPLACE, SECOND))
         if one is None or two is None or not one["figures"]:
             continue
         same = one["figures"] == two["figures"]
-        made.append([row, one["device"], two["device"], "yes" if same else "**no**"])
+        made.append([figures.called(row), one["device"], two["device"], "yes" if same else "**no**"])
     return StudyTable(title, ["attack", "first", "second", "same on every row"], made, _REPEATS)
 
 
@@ -128,7 +132,10 @@ def left_out(cells: Cells) -> StudyTable:
         cell = cells.get(key)
         if cell is not None and cell["left_out"] and not key[2]:
             reasons.setdefault((key[0], cell["left_out"]), []).append(key[1])
-    made: list[list[Entry]] = [[row, ", ".join(where), why] for (row, why), where in reasons.items()]
+    figures = CellFigures(cells)
+    made: list[list[Entry]] = [
+        [figures.called(row), ", ".join(where), why] for (row, why), where in reasons.items()
+    ]
     return StudyTable("Empty cells", ["attack", "release", "because"], made)
 
 
@@ -156,7 +163,8 @@ def _fewer(cells: Cells) -> str:
         count = _rows_read(cell) if cell["again"] != ON_CPU else None
         if count is not None:
             read[cell["attack"]] = min(count, read.get(cell["attack"], every))
-    fewer = ", ".join(f"{count} `{row}`" for row, count in read.items() if count < every)
+    figures = CellFigures(cells)
+    fewer = ", ".join(f"{count} `{figures.called(row)}`" for row, count in read.items() if count < every)
     return f" (of these the first: {fewer})" if fewer else ""
 
 

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from sfumato_research.attackers.attackers import ATTACKERS, QUESTIONS
+from sfumato_research.attackers.attackers import ATTACKERS, OF_CPU, QUESTIONS
 from sfumato_research.attackers.figures import MARGIN
 from sfumato_research.attackers.knowing import KEPT, KNOWING, MEMBER
 from sfumato_research.attackers.naming import LINKED, NAMED
@@ -55,7 +55,8 @@ def attackers_rows(parts: Mapping[str, Any], study: str = "attackers") -> Iterat
         table = part["tables"][0]
         columns, count = table["columns"], len(part["tables"][0]["columns"])
         for row in table["rows"]:
-            question, attack = row[0], row[1].removesuffix(" (control too low)")
+            question, shown = row[0], row[1].removesuffix(" (control too low)")
+            attack = OF_CPU.get(shown, shown)
             clean, floor, prior = (_cell(row[at]) for at in range(3, _BESIDE))
             gpu = row[-1]["value"] is not None and row[-2]["value"] is None
             for at in range(_BESIDE - 1, count - 2):
@@ -67,7 +68,7 @@ def attackers_rows(parts: Mapping[str, Any], study: str = "attackers") -> Iterat
                 words += ["--device", "cuda"] if gpu else []
                 yield BoardRow(
                     concept, "minilm", _defence(part, label), short(attack),
-                    question, figure, clean, floor, prior, "yes" if attack == row[1] else "no", None,
+                    question, figure, clean, floor, prior, "yes" if shown == row[1] else "no", None,
                     _date(part, study), None, study,
                     f"sfumato study attackers --data DATA --cache CACHE {shlex.join(words)}",
                 )  # fmt: skip

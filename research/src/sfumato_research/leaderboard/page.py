@@ -32,8 +32,8 @@ def board_rows(folder: Path) -> list[BoardRow]:
     own = folder / f"{BOARD}.json"
     if own.exists():
         found += [row for part in read_result(own)["parts"].values() for row in from_part(part)]
-    runs = {name: partial(attackers_rows, study=name) for name in RUNS}
-    for name, rows in {**runs, "frontier": frontier_rows}.items():
+    for name in (*RUNS, "frontier"):
+        rows = partial(attackers_rows, study=name) if name in RUNS else frontier_rows
         path = folder / f"{name}.json"
         if path.exists():
             found += rows(read_result(path)["parts"])
