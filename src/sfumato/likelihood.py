@@ -20,7 +20,7 @@ import numpy as np
 
 from sfumato.errors import ParameterError
 from sfumato.mechanisms import Mechanism
-from sfumato.mechanisms.angles import unit
+from sfumato.mechanisms.angles import cosines, unit
 from sfumato.mechanisms.ellipse import Ellipse
 from sfumato.types import Floats, Vectors
 
@@ -29,6 +29,9 @@ Likelihood = Callable[[Floats, Floats], Floats]
 
 ROUNDING = 1e-3
 """How far two embeddings of one text may lie apart; without noise, nothing else moves a release."""
+
+NATS = 2000.0
+"""What a cosine of 1 counts where a release has no law to weigh inputs by."""
 
 _BISECTIONS, _NEWTON = 18, 4
 _REACH, _NODES = 6.0, 73
@@ -60,6 +63,15 @@ def nearest(expected: Callable[[Floats], Floats]) -> Likelihood:
         centres = expected(inputs)
         gaps = _squares(released)[:, None] + _squares(centres) - 2 * released @ centres.T
         return np.asarray(-np.maximum(gaps, 0.0) / (2 * ROUNDING**2))
+
+    return table
+
+
+def by_direction(expected: Callable[[Floats], Floats]) -> Likelihood:
+    """Where no law tells inputs apart: how near in direction a release is to what each gives on average."""
+
+    def table(released: Floats, inputs: Floats) -> Floats:
+        return NATS * cosines(released, expected(inputs))
 
     return table
 

@@ -23,11 +23,12 @@ from sfumato.attacks.known_texts.leastsquares import (
 from sfumato.attacks.known_texts.linkage import Linkage
 from sfumato.embedders import Fake
 from sfumato.errors import ArtifactError, InputError, ParameterError, VectorError
-from sfumato.mechanisms import Gaussian, Mahalanobis, Purkayastha
+from sfumato.mechanisms import Gaussian, Mahalanobis, Purkayastha, Suppression
 from sfumato.metrics.similarity import pair_cosines
 from sfumato.protector import Protector
 from sfumato.randomness import generator
 from sfumato.release import Release, as_release
+from sfumato.sensitivity import Mask
 from sfumato.trials.making import inverter_of
 
 DIM = 32
@@ -373,6 +374,14 @@ def test_moments_of_releases():
     assert drawn == pytest.approx(many.mean(axis=0), abs=0.1)
     assert np.abs(spread - wanted).max() < 0.1 * wanted.max()
     assert moments(None, clean, 0)[1] is None
+    # Nor of noise that depends on the vector: its mean is the push, its spread is pooled over the vectors.
+    pushed = Suppression(epsilon=40.0, mask=Mask(np.linspace(0.0, 1.0, DIM)))
+    mean, around = moments(as_release(pushed), clean, 0)
+    push = np.zeros(DIM)
+    push[pushed.axes] = 1 / pushed.rate
+    assert mean == pytest.approx(clean - np.sign(clean) * push, abs=0.15 * push.max())
+    met = (clean != 0).mean(axis=0)  # what is 0 has no sign, and is not pushed
+    assert np.diag(around) == pytest.approx(met * push**2, abs=0.15 * push.max() ** 2)
 
 
 @pytest.mark.parametrize("reader", ["library", "linkage"])

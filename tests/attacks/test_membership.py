@@ -11,8 +11,9 @@ from sfumato.attacks.known_texts.membership import Membership, MembershipTest
 from sfumato.embedders import Fake
 from sfumato.errors import ArtifactError, InputError
 from sfumato.evaluation import Defence
-from sfumato.mechanisms import Gaussian, Laplace
+from sfumato.mechanisms import Gaussian, Identity, Laplace
 from sfumato.metrics.roc import area, roc
+from sfumato.metrics.similarity import unit_rows
 from sfumato.randomness import generator
 from sfumato.release import Release
 from sfumato.trials.running import run_attack
@@ -60,6 +61,18 @@ def test_the_nearest_row_does_as_well_where_noise_is_even():
     rows = Release(Gaussian(sigma=NOISE), normalise=False).fresh(5)(vectors[stored])
     blind = roc(Membership().fit(texts, vectors).recover(rows).scores, stored).auc
     assert blind.low - 0.01 <= norm.cdf(3.0 / np.sqrt(2)) <= blind.high + 0.01
+
+
+def test_without_noise_a_row_of_its_own_says_more_than_one_that_is_like_no_other():
+    """Stored texts have near-duplicates that are not; other texts are like rows that nobody asks about."""
+    texts, vectors, stored = planted(0.02)
+    asked, held, strangers = vectors[:PAIRS], stored[:PAIRS], vectors[PAIRS::2]
+    alike = strangers + 0.3 * unit_rows(generator(9).standard_normal(strangers.shape)).astype(np.float32)
+    rows, truth = np.r_[asked[held], strangers], np.r_[held, np.zeros(len(alike), bool)]
+    made = Membership().fit(texts[: len(truth)], np.r_[asked, alike], Identity())
+    assert roc(made.recover(rows).scores, truth).auc.value == 1.0 == made.control.value
+    blind = Membership().fit(texts[: len(truth)], np.r_[asked, alike])
+    assert roc(blind.recover(rows).scores, truth).auc.value < 0.6, "for who knows of no noise, and of none"
 
 
 def test_nothing_is_told_where_the_release_has_nothing_of_the_text():

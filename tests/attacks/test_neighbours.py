@@ -13,10 +13,11 @@ from sfumato.attacks.known_texts import neighbours
 from sfumato.attacks.known_texts.linkage import Linker
 from sfumato.attacks.known_texts.neighbours import NearestTexts, NeighbourReader
 from sfumato.errors import InputError, ParameterError
-from sfumato.mechanisms import Gaussian, Laplace, Mahalanobis
+from sfumato.mechanisms import Gaussian, Laplace, Mahalanobis, Suppression
 from sfumato.metrics.intervals import share
 from sfumato.metrics.similarity import unit_rows
 from sfumato.randomness import generator
+from sfumato.release import Release
 from tests.attacks.planted import Planted, sentences
 
 DIM = 24
@@ -53,6 +54,25 @@ def test_noise_in_known_directions_is_looked_past():
     assert np.array_equal(found.details["index"], best)
     by_cosine = (unit_rows(released) @ unit_rows(rows).T).argmax(axis=1)
     assert (best == own).mean() > (by_cosine == own).mean() + 0.1
+
+
+@pytest.mark.parametrize("most", [4096, 100])
+def test_a_law_that_rules_out_every_text_leaves_the_nearest(most, monkeypatch):
+    """A release of a text that is not public can come from no public one: the one most like it is named."""
+    texts, rows = corpus()
+    like = unit_rows(rows + 0.1 * generator(4).standard_normal(rows.shape)).astype(np.float32)
+    noise = Suppression(epsilon=20.0, mask=np.linspace(1.0, 0.1, DIM))
+    monkeypatch.setattr(neighbours, "NEAR", most)
+    for normalise in (False, True):
+        release = Release(noise, normalise=normalise)
+        found = NearestTexts().fit(texts, rows, release).recover(release.fresh(5)(like))
+        nearest = (unit_rows(release.expected(like)) @ unit_rows(release.expected(rows)).T).argmax(axis=1)
+        right = share("right", int((found.details["index"] == nearest).sum()), len(texts))
+        assert right.low > 0.9
+    known = Linker(texts, rows, Release(noise, normalise=False)).recover(
+        Release(noise, normalise=False).fresh(6)(rows)
+    )
+    assert (known.details["index"] == np.arange(len(rows))).all(), "where the text is known its law decides"
 
 
 @pytest.mark.parametrize("ratio", [0.5, 1.5])

@@ -65,6 +65,8 @@ class Mechanism(ABC):
     strength_range: ClassVar[tuple[float, float]] = EPSILON_RANGE
     smallest_dim: ClassVar[int] = 1
     additive: ClassVar[bool] = True
+    steady: ClassVar[bool] = True
+    """Whether noise that is added lies alike around every vector, so that it has one covariance."""
     needs_shape: ClassVar[bool] = False
     """Whether it takes a shape or a mask, which has to be learned first."""
     noisy: bool = True

@@ -30,6 +30,7 @@ class Suppression(Mechanism):
     """
 
     name = "suppression"
+    steady = False
     paper = "DPPN"
     needs_shape = True
 

@@ -10,7 +10,7 @@ from sfumato.concepts import Concept
 from sfumato.metrics.leakage import count_leaked, count_prior
 from sfumato.metrics.similarity import unit_rows
 from sfumato.randomness import generator
-from sfumato.release import Releasing, as_release
+from sfumato.release import AS_IT_IS, Releasing, as_release
 from sfumato.trials.making import make_attack
 from sfumato.trials.questions.informed import asked_of, candidates
 from sfumato.trials.rows import LeftOut
@@ -130,7 +130,8 @@ def membership(stolen: Stolen) -> Found:
     released, own = stolen.target.documents()[stored], stolen.defence is None
     attack = make_attack("membership", {"seed": ground.cut}, {})
     texts = [ground.pool.texts[row] for row in asked]
-    reader = attack.fit(texts, stolen.entering[asked], stolen.victim)
+    victim = (stolen.told if own else stolen.victim) or AS_IT_IS
+    reader = attack.fit(texts, stolen.entering[asked], victim)
     scores = reader.recover(unit_rows(stolen.readable(released)) if own else released).scores
     return member_found(stolen, scores, np.isin(asked, inside), asked)
 

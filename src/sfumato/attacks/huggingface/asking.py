@@ -8,14 +8,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sfumato.attacks.base import Embeds
-from sfumato.likelihood import has_density
+from sfumato.likelihood import by_direction, has_density
 from sfumato.metrics.similarity import unit_rows
 from sfumato.randomness import generator
 from sfumato.release import AS_IT_IS, Release
 from sfumato.types import Floats
 
-NATS = 2000.0
-"""What a cosine of 1 counts where a release has no law to weigh texts by."""
 _RIDGE = 4.0
 
 Fit = Callable[[Floats, Floats], Floats]
@@ -25,12 +23,9 @@ Fit = Callable[[Floats, Floats], Floats]
 def explained_by(release: Release | None, dim: int, seed: int = 0) -> Fit:
     """The release's own log likelihood where its law is known, a cosine with what it would be otherwise."""
     known = release or AS_IT_IS
-    if known.mechanism.noisy and _has_law(known, dim):
-        weigh = known.likelihood(dim, seed=seed)
-        return lambda released, clean: weigh(released[None], clean)[0]
-    return lambda released, clean: np.asarray(
-        NATS * unit_rows(known.expected(clean)) @ unit_rows(released[None])[0]
-    )
+    lawful = known.mechanism.noisy and _has_law(known, dim)
+    weigh = known.likelihood(dim, seed=seed) if lawful else by_direction(known.expected)
+    return lambda released, clean: weigh(released[None], clean)[0]
 
 
 def _has_law(release: Release, dim: int) -> bool:

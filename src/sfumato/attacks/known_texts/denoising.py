@@ -21,7 +21,7 @@ from sfumato.attacks.huggingface.library import Library, unit
 from sfumato.attacks.kept_reader import pack_reader, unpack_reader
 from sfumato.attacks.known_texts.clouds import LEAST
 from sfumato.attacks.known_texts.clusters import choose
-from sfumato.attacks.known_texts.leastsquares import LinearMap, moments
+from sfumato.attacks.known_texts.leastsquares import LinearMap, adds_alike, moments
 from sfumato.attacks.known_texts.shrinkage import Whitening
 from sfumato.errors import ArtifactError, InputError
 from sfumato.numbers import whole_number
@@ -49,7 +49,7 @@ class Observed:
         if release is None or not release.mechanism.noisy:
             return cls(None), clean if release is None else release.expected(clean).astype(np.float32)
         dim = clean.shape[1]
-        if not release.mechanism.additive or release.output_dim(dim) != dim:
+        if not adds_alike(release, dim):
             expected, spread = moments(release, clean, seed)
             return cls(spread), expected.astype(np.float32)
         noise, matrix = release.mechanism.noise_covariance(dim), release.linear

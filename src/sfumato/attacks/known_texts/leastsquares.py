@@ -139,11 +139,11 @@ def _root(penalty: Floats) -> Floats:
 
 
 def moments(release: Release | None, clean: Vectors, seed: int) -> tuple[Floats, Floats | None]:
-    """What is released for each vector on average, and the covariance around that."""
+    """What is released for each vector on average, and the covariance around that, pooled where it varies."""
     if release is None:
         return clean.astype(np.float64), None
     mechanism, dim = release.mechanism, clean.shape[1]
-    if mechanism.additive and not release.normalise and release.output_dim(dim) == dim:
+    if adds_alike(release, dim) and not release.normalise:
         noise, matrix = mechanism.noise_covariance(dim), release.linear
         return release.expected(clean), noise if matrix is None else matrix @ noise @ matrix.T
     fresh = release.fresh(seed)
@@ -154,6 +154,12 @@ def moments(release: Release | None, clean: Vectors, seed: int) -> tuple[Floats,
         total, outer = total + drawn, outer + drawn.T @ drawn
     mean = np.asarray(total / copies)
     return mean, (outer - copies * mean.T @ mean) / ((copies - 1) * len(clean))
+
+
+def adds_alike(release: Release, dim: int) -> bool:
+    """Whether a release is the vector and noise of one covariance, all of it public."""
+    mechanism = release.mechanism
+    return mechanism.additive and mechanism.steady and release.output_dim(dim) == dim
 
 
 def covariance_of(errors: Floats) -> Floats:

@@ -21,6 +21,7 @@ from sfumato.artifacts import PathLike
 from sfumato.attacks.base import Attack, Control, Inverter, OnStep, Recovered, checked
 from sfumato.attacks.kept_release import pack_texts, pack_victim, unpack_texts, unpack_victim
 from sfumato.errors import ArtifactError, InputError
+from sfumato.likelihood import by_direction
 from sfumato.metrics.intervals import Figure, mean
 from sfumato.metrics.ranking import random_order, ranks, top
 from sfumato.numbers import whole_number
@@ -97,10 +98,15 @@ class Linker(Inverter):
         release = self.release or AS_IT_IS
         release.check_pair(released, inputs)
         weigh = release.likelihood(inputs.shape[1], seed=self.seed)
+        nearest = by_direction(release.expected)
         height = max(1, _CELLS // len(inputs))
         for start in range(0, len(released), height):
-            scores = weigh(released[start : start + height], inputs)
-            scores = np.where(np.isfinite(scores).any(axis=1, keepdims=True), scores, 0.0)
+            block = released[start : start + height]
+            scores = weigh(block, inputs)
+            # A law under which a row can come from none of the texts does not say which of them is like it.
+            known = np.isfinite(scores).any(axis=1, keepdims=True)
+            if not known.all():
+                scores = np.where(known, scores, nearest(block, inputs))
             yield start, np.asarray(scores - logsumexp(scores, axis=1, keepdims=True))
 
     def recover(self, vectors: Any) -> Recovered:

@@ -3,8 +3,10 @@
 The attacker holds what the store holds and the texts that he asks about. For each he weighs how likely the
 stored rows are if the text is among them, against how likely they are as releases of the other texts: the
 mean over rows y of p(y | x) / p(y), where p(y) is the mean over all other candidates (a likelihood ratio, as
-in Carlini et al. 2022). Without a density of the release the nearest row decides: by how much it is nearer to
-the text than to any other candidate, which is the same ratio for noise that is alike in all directions.
+in Carlini et al. 2022). Where nobody knows the noise the nearest row decides: by how much it is nearer to the
+text than to any other candidate, which is the same ratio for noise that is alike in all directions. Where it
+is known that there is none, how near the nearest row is: a text that is much like another candidate is stored
+all the same if it is there, and one that is like a stored row and like no other candidate is not.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from sfumato import artifacts
@@ -81,7 +84,7 @@ class Membership(Attack):
         made = MembershipTest(candidates, clean, as_release(mechanism), self.seed)
         rows = np.sort(held_back(len(clean), 0.5, self.seed)[1])[:_CONTROL_ROWS]
         inside = np.isin(np.arange(len(clean)), rows)
-        alone = MembershipTest(candidates, clean, None, self.seed).scores(clean[rows])
+        alone = MembershipTest(candidates, clean, AS_IT_IS, self.seed).scores(clean[rows])
         made.control = Control("AUC", area(alone, inside), len(clean))
         if on_step is not None:
             on_step("candidates", 1.0)
@@ -104,21 +107,27 @@ class MembershipTest(Inverter):
         self.texts, self.clean, self.release, self.seed = texts, clean, release, seed
 
     def scores(self, vectors: Any) -> Floats:
-        """`[m]` of each candidate: the log likelihood ratio, or by how much a row is nearest to it."""
+        """`[m]` of each candidate: the log likelihood ratio, or how much a row is like it."""
+        return self._weighed(vectors)[0]
+
+    def _weighed(self, vectors: Any) -> tuple[Floats, NDArray[np.bool_]]:
+        """`[m]` each: the scores, and whether a candidate is taken to be in."""
         stored = as_vectors(vectors).astype(np.float64)
         inputs = self.clean.astype(np.float64)
         release = self.release or AS_IT_IS
         release.check_pair(stored, inputs)
         if not len(stored):
-            return np.zeros(len(inputs))
+            return np.zeros(len(inputs)), np.zeros(len(inputs), bool)
         if self.release is None or not release.mechanism.noisy:
-            return _nearness(stored, inputs if self.release is None else release.expected(inputs))
-        return _ratios(stored, inputs, release.likelihood(inputs.shape[1], seed=self.seed))
+            near, lead = _nearness(stored, release.expected(inputs))
+            return (lead if self.release is None else near), lead > 0
+        found = _ratios(stored, inputs, release.likelihood(inputs.shape[1], seed=self.seed))
+        return found, found > 0
 
     def recover(self, vectors: Any) -> Recovered:
         """Say of each candidate whether it is in; `details` has the `candidates`."""
-        found = self.scores(vectors)
-        rows = [IN if one else OUT for one in (found > 0).tolist()]
+        found, inside = self._weighed(vectors)
+        rows = [IN if one else OUT for one in inside.tolist()]
         return Recovered(rows, found, {"candidates": len(self.texts)})
 
     def save(self, path: PathLike) -> str:
@@ -145,17 +154,17 @@ class MembershipTest(Inverter):
         return made
 
 
-def _nearness(stored: Floats, expected: Floats) -> Floats:
-    """`[m]` by how much a row is nearer to a candidate than to any other, at best."""
+def _nearness(stored: Floats, expected: Floats) -> tuple[Floats, Floats]:
+    """`[m]` each: how near the nearest row is, and by how much a row is nearer than to any other, at best."""
     rows, wanted = unit_rows(stored), unit_rows(expected)
     height = max(1, _CELLS // len(wanted))
-    best = np.full(len(wanted), -np.inf)
+    best, lead = np.full(len(wanted), -np.inf), np.full(len(wanted), -np.inf)
     for start in range(0, len(rows), height):
         near = rows[start : start + height] @ wanted.T
         two = np.partition(near, -2, axis=1)[:, -2:]
         others = np.where(near >= two[:, 1:], two[:, :1], two[:, 1:])
-        best = np.maximum(best, (near - others).max(axis=0))
-    return best
+        best, lead = np.maximum(best, near.max(axis=0)), np.maximum(lead, (near - others).max(axis=0))
+    return best, lead
 
 
 def _ratios(stored: Floats, inputs: Floats, weigh: Likelihood) -> Floats:

@@ -11,6 +11,7 @@ from sfumato.concepts.texts.duplicates import split_texts
 from sfumato.metrics.intervals import Interval
 from sfumato.metrics.roc import Roc, roc
 from sfumato.randomness import generator
+from sfumato.release import AS_IT_IS
 from sfumato.trials.control import MARGIN
 from sfumato.trials.making import make_attack
 from sfumato.trials.rows import AttackRow, LeftOut
@@ -51,7 +52,7 @@ def membership_row(split: Split, target: Target, *, seed: int) -> tuple[AttackRo
     attack = make_attack(NAME, {"seed": seed}, {})
     vectors, victim = target.learning(every, public=True)
     test = attack.fit(split.texts, vectors, victim)
-    clean = roc(attack.fit(split.texts, split.clean).recover(split.clean[held]).scores, stored)
+    clean = roc(attack.fit(split.texts, split.clean, AS_IT_IS).recover(split.clean[held]).scores, stored)
     released = roc(test.recover(target.documents()[held]).scores, stored)
     found = MembershipFound(released, clean, int(stored.sum()), int((~stored).sum()))
     return _row(found), found
