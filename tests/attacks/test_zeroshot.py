@@ -13,12 +13,13 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from sfumato import artifacts
 from sfumato.attacks import ATTACKS
 from sfumato.attacks.base import fresh_releases
-from sfumato.attacks.huggingface.asking import NATS, Asked, Gains, explained_by
+from sfumato.attacks.huggingface.asking import Asked, Gains, explained_by
 from sfumato.attacks.huggingface.guessing import exchanged, swapped, without
 from sfumato.attacks.huggingface.zeroshot import ZeroShot, ZeroShotReader
 from sfumato.concepts.concept import Concept
 from sfumato.embedders.huggingface.models import quiet
 from sfumato.errors import ArtifactError, InputError, ParameterError
+from sfumato.likelihood import NATS
 from sfumato.mechanisms import Laplace, Purkayastha, Suppression
 from sfumato.metrics.similarity import unit_rows
 from sfumato.preparing import Entrance
