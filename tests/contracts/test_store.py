@@ -242,6 +242,30 @@ def test_an_absent_collection_is_empty_or_refused(address):
         open_store(address("absent"), create=False)
 
 
+NAMES = (
+    "a", "ab", "a b", "-x-", ".a", "ü" * 5, "x" * 600, "a/b", "a'b", 'a";--', "..", "a..b", "1.2.3.4", "a\tb",
+    "sqlite_x",
+)  # fmt: skip
+
+
+def test_a_name_is_taken_or_refused_in_a_line_that_says_why(case, address):
+    where, mark, _ = address("plain").rpartition("#")
+    if not mark:
+        assert case[0].startswith(("memory", "faiss")), "a folder is its own collection"
+        return
+    taken = 0
+    for name in NAMES:
+        try:
+            with open_store(f"{where}#{name}") as store:
+                store.add(["one"], VECTORS[:1])
+                assert len(store.get(["one"])) == 1
+                taken += 1
+        except SfumatoError as error:
+            assert isinstance(error, InputError) and " must " in str(error), (name, str(error))
+            assert "\n" not in str(error) and len(str(error)) < 300
+    assert taken < len(NAMES)
+
+
 BAD = {
     "wrong dimension": lambda s: s.add(["a"], np.ones((1, DIM + 1))),
     "query of another dimension": lambda s: s.search(np.ones((1, DIM - 1))),

@@ -21,11 +21,17 @@ from sfumato.files import PathLike
 from sfumato.stores.base import Store, StoreError, in_order
 from sfumato.stores.kinds.chroma_folder import clear_room
 from sfumato.stores.kinds.databases import refuse_traps
+from sfumato.stores.names import NameRule
 from sfumato.stores.rows import TEXT_FIELD, Hit, Metadata, Metric, Rows, Scalar
 from sfumato.types import Vectors
 
 KEY_VARIABLE = "CHROMA_API_KEY"
 _SEARCH_WIDTH = 200
+_NAMES = NameRule(
+    "A Chroma collection",
+    r"(?!.*\.\.)(?!\d+\.\d+\.\d+\.\d+$)[A-Za-z0-9][A-Za-z0-9._-]{1,510}[A-Za-z0-9]",
+    "3 to 512 letters, digits, ., _ and -, a letter or digit first and last, not .. and no address",
+)
 _PAUSES = (0.05, 0.2, 0.5, 1.0)
 """Seconds before a question that failed inside the server is asked again."""
 
@@ -55,7 +61,7 @@ class Chroma(Store):
         super().__init__(label or f"chroma:{path or address}#{collection}", metric)
         if (path is None) == (address is None):
             raise ParameterError("A Chroma store needs a `path` or an `address`, and not both.")
-        self.collection = collection
+        self.collection = _NAMES.check(collection)
         self._path = path
         self._client: Any = None
         self._collection: Any = None

@@ -14,12 +14,18 @@ import numpy as np
 from sfumato.errors import ArtifactError, ParameterError
 from sfumato.files import PathLike
 from sfumato.stores.base import Store, in_order
+from sfumato.stores.names import NameRule
 from sfumato.stores.rows import Hit, Metadata, Metric, Rows, Scalar, checked_metric
 from sfumato.types import Vectors
 
 _METRIC = b"sfumato.metric"
 _ENCODERS = b"embedding_functions"
 _AT_ONCE = 500
+_NAMES = NameRule(
+    "A LanceDB table",
+    r"(?!\.\.?$)[A-Za-z0-9._-]{1,249}",
+    "up to 249 letters, digits, ., _ and -, not by . or ..",
+)
 
 
 class LanceDB(Store):
@@ -42,7 +48,7 @@ class LanceDB(Store):
         label: str = "",
     ) -> None:
         super().__init__(label or f"lancedb:{path}#{table}", metric)
-        self._id, self._vector, self._name = id, vector, table
+        self._id, self._vector, self._name = id, vector, _NAMES.check(table)
         self._table: Any = None
         with self._speaking():
             # Every read looks for what other processes wrote; the default is never to look.

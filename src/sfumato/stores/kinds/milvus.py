@@ -20,7 +20,7 @@ import numpy as np
 from sfumato.errors import ParameterError
 from sfumato.files import PathLike
 from sfumato.stores.base import Store, in_order
-from sfumato.stores.kinds.milvus_client import NAME, among, client_class, literal
+from sfumato.stores.kinds.milvus_client import NAMES, among, client_class, literal
 from sfumato.stores.kinds.milvus_folder import leave, serve
 from sfumato.stores.narrowing import narrowed
 from sfumato.stores.rows import Hit, Metadata, Metric, Rows, Scalar
@@ -64,13 +64,7 @@ class Milvus(Store):
             raise ParameterError("A Milvus store needs a `path` or an `address`, and not both.")
         if index not in (None, "exact", "hnsw"):
             raise ParameterError(f"`index` of a Milvus store must be exact or hnsw. Found {index!r:.40}.")
-        for name in (collection, id, vector):
-            if not NAME.fullmatch(name):
-                raise ParameterError(
-                    "Milvus names collections and fields by a letter or _ and up to 254 letters, digits and "
-                    f"_. Found {name!r:.40}."
-                )
-        self.collection, self._id, self._vector = collection, id, vector
+        self.collection, self._id, self._vector = (NAMES.check(name) for name in (collection, id, vector))
         self._index, self._fixed = index, set[str]()
         self._number = False
         self.exact = index != "hnsw"

@@ -5,13 +5,16 @@ from __future__ import annotations
 import importlib
 import logging
 import os
-import re
 from typing import Any
 
+from sfumato.stores.names import NameRule
 from sfumato.stores.rows import Scalar
 
-NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,254}")
-"""Names of collections and fields."""
+NAMES = NameRule(
+    "A collection or field of Milvus",
+    r"[A-Za-z_][A-Za-z0-9_]{0,254}",
+    "a letter or _ and up to 254 letters, digits and _",
+)
 _WORDS = frozenset("and or not in like is null true false exists between".split())
 _ESCAPED = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"})
 
@@ -35,7 +38,7 @@ def client_class() -> Any:
 def among(name: str, values: list[Scalar]) -> str:
     """The condition that a field has one of some values; it may pass more than ours, never less."""
     wanted = [literal(value) for value in values]
-    if NAME.fullmatch(name) and name.lower() not in _WORDS:
+    if NAMES.allows(name) and name.lower() not in _WORDS:
         return f"{name} in [{', '.join(wanted)}]"
     return f"({' or '.join(f'$meta[{literal(name)}] == {each}' for each in wanted)})"
 

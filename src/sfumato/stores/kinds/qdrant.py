@@ -18,6 +18,7 @@ from sfumato.errors import ParameterError
 from sfumato.files import PathLike
 from sfumato.stores.base import Store, in_order
 from sfumato.stores.kinds.points import local_client
+from sfumato.stores.names import NameRule
 from sfumato.stores.rows import Hit, Metadata, Metric, Rows, Scalar
 from sfumato.types import Vectors
 
@@ -27,6 +28,11 @@ _AT_ONCE = 500
 _SPACE = uuid.UUID("6f0e0a5e-2c1b-5d0f-9a53-7d6a5f3f3a10")
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,18}")
 _TIMEOUT = 60
+_NAMES = NameRule(
+    "A Qdrant collection",
+    r"""(?!\.\.?$)[^<>:"/\\|?*\x00-\x1f]{1,255}""",
+    'up to 255 characters without < > : " / \\ | ? * and control characters, and not by . or ..',
+)
 
 
 class Qdrant(Store):
@@ -55,7 +61,7 @@ class Qdrant(Store):
             raise ParameterError("A Qdrant store needs a `path` or an `address`, and not both.")
         if index not in (None, "exact", "hnsw"):
             raise ParameterError(f"`index` of a Qdrant store must be exact or hnsw. Found {index!r:.40}.")
-        self.collection, self._vector = collection, vector or ""
+        self.collection, self._vector = _NAMES.check(collection), vector or ""
         self._remote = address is not None
         self.exact = path is not None or index == "exact"
         self._client: Any = None

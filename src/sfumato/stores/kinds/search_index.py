@@ -12,7 +12,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import re
 from abc import abstractmethod
 from collections.abc import Iterator
 from typing import Any, ClassVar
@@ -23,10 +22,15 @@ from sfumato.errors import ParameterError
 from sfumato.stores.base import Store, StoreError, in_order
 from sfumato.stores.distances import distances
 from sfumato.stores.kinds.search_http import JsonServer
+from sfumato.stores.names import NameRule
 from sfumato.stores.rows import Hit, Metadata, Metric, Rows, Scalar, checked_metric
 from sfumato.types import Vectors
 
-_NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,199}")
+_NAMES = NameRule(
+    "An index",
+    r"[a-z0-9][a-z0-9_.-]{0,199}",
+    "a small letter or digit and up to 199 small letters, digits, _, . and -",
+)
 _AT_ONCE = 500
 _BYTES_AT_ONCE = 16 << 20
 _MOST = 10_000
@@ -59,13 +63,8 @@ class SearchIndex(Store):
         super().__init__(label or f"{self.name}:#{collection}", metric)
         if index not in (None, "exact", "hnsw"):
             raise ParameterError(f"`index` of {self.name} must be exact or hnsw. Found {index!r:.40}.")
-        if not _NAME.fullmatch(collection):
-            raise ParameterError(
-                "An index must be named by a small letter or digit and up to 199 small letters, digits, _, . "
-                f"and -. Found {collection!r:.40}."
-            )
         self.exact = index != "hnsw"
-        self._index = collection
+        self._index = _NAMES.check(collection)
         self._server = JsonServer(address, self.label, self._credentials)
         self._look()
         if self.dim is None and not create:

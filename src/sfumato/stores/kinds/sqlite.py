@@ -20,6 +20,7 @@ from sfumato.errors import ParameterError
 from sfumato.files import PathLike
 from sfumato.stores.base import Store, in_order
 from sfumato.stores.kinds.databases import refuse_traps_beside
+from sfumato.stores.names import NameRule
 from sfumato.stores.rows import Hit, Metadata, Metric, Rows, Scalar, checked_metric
 from sfumato.types import Vectors
 
@@ -31,7 +32,11 @@ _TABLE = (
     "embedding BLOB NOT NULL CHECK (length(embedding) = {size}), metadata TEXT NOT NULL) STRICT"
 )
 _SAYS = re.compile(r"/\* sfumato (cosine|l2|ip) ([1-9][0-9]{0,5}) \*/")
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,62}")
+_NAMES = NameRule(
+    "The table",
+    r"(?ai)(?!sqlite_)[a-z_][a-z0-9_-]{0,62}",
+    "a letter or _ and up to 62 letters, digits, _ and -, not beginning with sqlite_",
+)
 
 
 class Sqlite(Store):
@@ -53,12 +58,7 @@ class Sqlite(Store):
         label: str = "",
     ) -> None:
         super().__init__(label or f"sqlite:{path}#{table}", metric)
-        if not _NAME.fullmatch(table) or table.lower().startswith("sqlite_"):
-            raise ParameterError(
-                "The table must be named by a letter or _ and up to 62 letters, digits, _ and -, and not "
-                f"begin with sqlite_. Found {table!r:.40}."
-            )
-        self._table = table
+        self._table = _NAMES.check(table)
         self._connection: Any = None
         with self._opening():
             self._connection = _connect(Path(path), create)
