@@ -36,8 +36,9 @@ DIM = 768
 TIMED, ROUNDS = 4000, 7
 RECORDS, READ = 1500, 60
 """Notes that are made up, and of these those that are released and read."""
-PRACTICE = 30_000
-"""Releases that the reader of notes practises on."""
+PRACTICE: Mapping[str, int] = {"cuda": 30_000, "cpu": 1000}
+"""Releases that the reader of notes practises on, by device."""
+_QUICK: dict[str, Any] = {"practice": 32, "batch": 16, "likeliest": 1}
 _SENTENCE_END = re.compile(r"[.!?]\s+")
 
 
@@ -190,7 +191,8 @@ def case(setting: Setting, label: str, method: str, ratio: float) -> WrittenCase
         if setting.cache is None
         else setting.cache / "cells" / f"cases-{int(setting.quick)}-{setting.seed}"
     )
-    name = f"{label}, {method}" + ("" if method in ("unprotected", "ours") else f"@{ratio:.4f}")
+    level = "" if method in ("unprotected", "ours") else f"@{ratio:.4f}"
+    name = f"{label}, {method}{level}, {_practice(setting)} practised"
     setting.on_step(f"notes, {name}")
     found = KeptCells(kept).value(name, lambda: asdict(_case(setting, label, method, ratio)))
     return WrittenCase(**found)
@@ -216,10 +218,14 @@ def writer_of_notes(setting: Setting) -> Attack:
     """The ready-made reader, practised on releases of the other notes."""
     from sfumato.attacks.writers.practised import Practised
 
-    small: dict[str, Any] = {"practice": 32, "batch": 16, "likeliest": 1}
-    return Practised(
-        device=setting.device, seed=setting.seed, **(small if setting.quick else {"practice": PRACTICE})
-    )
+    sizes = _QUICK if setting.quick else {"practice": _practice(setting)}
+    return Practised(device=setting.device, seed=setting.seed, **sizes)
+
+
+def _practice(setting: Setting) -> int:
+    """Releases the reader practises on."""
+    whole = PRACTICE["cpu" if setting.device == "cpu" else "cuda"]
+    return setting.pick(whole, int(_QUICK["practice"]))
 
 
 EXAMPLES, _EVEN = ("age", "disease"), ("laplace", "purkayastha")
@@ -248,7 +254,7 @@ def case_table(
     ]
     note = (
         f"Noise ratio {ratio:.2f}, as at printed ε = {epsilon}. Sentences of {keep} made-up notes of a "
-        f"clinic, read by the ready-made reader after practice on {setting.pick(PRACTICE, 32):,} "
+        f"clinic, read by the ready-made reader after practice on {_practice(setting):,} "
         "fresh releases of "
         f"{len(notes.texts) - keep} others; the second column is about the first of them: *{notes.texts[0]}* "
         "Likeness is the mean cosine by an encoder the attack does not use (wordllama); the paper's is of "
