@@ -225,7 +225,7 @@ def writer_of_notes(setting: Setting) -> Attack:
 def _practice(setting: Setting) -> int:
     """Releases the reader practises on."""
     whole = PRACTICE["cpu" if setting.device == "cpu" else "cuda"]
-    return setting.pick(whole, int(_QUICK["practice"]))
+    return int(setting.pick(whole, _QUICK["practice"]))
 
 
 EXAMPLES, _EVEN = ("age", "disease"), ("laplace", "purkayastha")
