@@ -13,7 +13,9 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
+from time import process_time
 from time import time as clock
 
 import numpy as np
@@ -31,6 +33,7 @@ from sfumato.attacks.writers.quantise import unpack
 from sfumato.attacks.writers.search import Search, Searcher
 from sfumato.attacks.writers.training import TextBatch, Trainer
 from sfumato.attacks.writers.wordpieces import Wordpieces
+from sfumato.devices import autocast
 
 ALIKE = 0.999
 SEARCHES = {
@@ -38,6 +41,29 @@ SEARCHES = {
     "best of 16": Search(steps=0, beam=1, first=16, heat=0.5),
     "beam 4, 5 steps": Search(steps=5),
 }
+SIZES = {
+    "cuda": {
+        "texts": 400_000,
+        "test": 500,
+        "seconds": 90,
+        "correct": 35,
+        "rate": 2e-3,
+        "batch": 1024,
+        "pool": 65_536,
+        "every": 15,
+    },
+    "cpu": {
+        "texts": 60_000,
+        "test": 300,
+        "seconds": 300,
+        "correct": 0,
+        "rate": 3e-5,
+        "batch": 32,
+        "pool": 1024,
+        "every": 100,
+    },
+}
+"""What is not asked for otherwise, by device."""
 
 
 def translation(
@@ -80,7 +106,8 @@ class Other:
     """One encoder, a reader of its vectors, and the texts it learns from."""
 
     def __init__(self, options: argparse.Namespace) -> None:
-        self.options, self.device = options, "cuda" if torch.cuda.is_available() else "cpu"
+        self.options, self.device = options, options.device
+        self.working = process_time if self.device == "cpu" else clock
         self.began, self.pieces = clock(), Wordpieces.minilm()
         torch.manual_seed(options.seed)
         torch.set_float32_matmul_precision("high")
@@ -179,9 +206,9 @@ class Other:
         """First the hypothesiser, then both; the learning rate falls to nothing over both."""
         whole = self.options.seconds + self.options.correct
         base, corrections = self.base(), self.corrections()
-        start = said = clock()
+        start = said = self.working()
         steps = pairs = 0
-        while (spent := clock() - start) < whole:
+        while (spent := self.working() - start) < whole:
             correct = spent > self.options.seconds and steps % 3
             batch = next(corrections) if correct else next(base)
             with torch.enable_grad():
@@ -189,13 +216,17 @@ class Other:
                     batch, max(1e-3, min(1.0, (steps + 1) / 60, (1 - spent / whole) / 0.8))
                 )
             steps, pairs = steps + 1, pairs + len(batch.text)
-            if clock() - said > self.options.every:
-                said = clock()
+            if self.working() - said > self.options.every:
+                said = self.working()
                 self.say(
                     spent=round(spent, 1), pairs=pairs, loss=round(float(loss), 4), held_out=self.held_loss()
                 )
         self.say(
-            spent=round(clock() - start, 1), steps=steps, pairs=pairs, held_out=self.held_loss(), over=True
+            spent=round(self.working() - start, 1),
+            steps=steps,
+            pairs=pairs,
+            held_out=self.held_loss(),
+            over=True,
         )
 
     @torch.no_grad()
@@ -217,7 +248,8 @@ class Other:
             if settings.steps and not self.options.correct:
                 continue
             searcher, began = Searcher(self.network, SPECIALS, self.encode, 0), clock()
-            beam = searcher.run(self.goals, told, settings)
+            with autocast(torch.device("cpu")) if self.device == "cpu" else nullcontext():
+                beam = searcher.run(self.goals, told, settings)
             taken = clock() - began
             found |= self._row(
                 name, beam.tokens[:, 0], beam.cosines[:, 0], searcher.compared / len(text), taken
@@ -252,20 +284,23 @@ def main() -> None:
     )
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--start", type=Path, default=SHIPPED)
-    parser.add_argument(
-        "--texts", type=int, default=400_000, help="to learn from: sentences, parts and joined ones"
-    )
-    parser.add_argument("--test", type=int, default=500)
-    parser.add_argument("--seconds", type=float, default=90, help="of the hypothesiser alone")
-    parser.add_argument("--correct", type=float, default=35, help="of the corrector, beside the hypothesiser")
-    parser.add_argument("--rate", type=float, default=2e-3)
-    parser.add_argument("--batch", type=int, default=1024)
-    parser.add_argument("--pool", type=int, default=65_536)
+    parser.add_argument("--texts", type=int, help="to learn from: sentences, parts and joined ones")
+    parser.add_argument("--test", type=int)
+    parser.add_argument("--seconds", type=float, help="of the hypothesiser alone")
+    parser.add_argument("--correct", type=float, help="of the corrector, beside the hypothesiser")
+    parser.add_argument("--rate", type=float)
+    parser.add_argument("--batch", type=int)
+    parser.add_argument("--pool", type=int)
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--tried", type=int, default=400, help="texts the constant one is chosen from")
-    parser.add_argument("--every", type=float, default=15)
+    parser.add_argument("--every", type=float, help="seconds after which the loss is told")
     parser.add_argument("--seed", type=int, default=3)
     parser.add_argument("--tiny", action="store_true", help="a small network, to try it out")
-    other = Other(parser.parse_args())
+    options = parser.parse_args()
+    for name, size in SIZES[options.device].items():
+        if getattr(options, name) is None:
+            setattr(options, name, size)
+    other = Other(options)
     other.train()
     other.read()
 

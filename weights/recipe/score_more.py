@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 from math import hypot
 from pathlib import Path
 from typing import Any
@@ -165,7 +166,16 @@ def long_outcome(both: dict[str, dict[str, Any]], known: dict[str, list[Any]], n
     return StudyOutcome([first, *document_tables(both, note)], findings=findings)
 
 
-def others_outcome(found: dict[str, dict[str, Any]], shipped: dict[str, Any] | None) -> StudyOutcome:
+def trained(folder: Path) -> dict[str, tuple[float, int]]:
+    """Seconds that each reader learned, and texts it learned from, by its log."""
+    log = folder / "log.jsonl"
+    lines = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+    return {line["encoder"]: (line["spent"], line["pairs"]) for line in lines if line.get("over")}
+
+
+def others_outcome(
+    found: dict[str, dict[str, Any]], shipped: dict[str, Any] | None, learned: dict[str, tuple[float, int]]
+) -> StudyOutcome:
     """A reader of each encoder beside the constant text and another row's, and whether it reads."""
     rows, findings = [], []
     if shipped is not None:
@@ -183,25 +193,30 @@ def others_outcome(found: dict[str, dict[str, Any]], shipped: dict[str, Any] | N
                 "rule: token F1 above the constant text's and another row's",
                 f"token F1 {between(results[ONE], 'token_f1')}, {told(more[0])} and {told(more[1])}",
                 same,
-                "" if same else "two minutes of training do not read it",
+                "" if same else "so little training does not read it",
             )
         )
+    said = "; ".join(f"{name} {spent:.0f} s, {pairs:,} texts" for name, (spent, pairs) in learned.items())
     table = StudyTable(
         "Readers of other encoders",
         ["encoder", "search", *SCORES],
         rows,
-        "500 held-back sentences of at most 32 wordpieces; two minutes of training each, from the shipped "
-        "weights. *Constant text*: the best single guess. *Another text*: that of another row.",
+        "Held-back sentences of at most 32 wordpieces, read by the shipped weights behind a linear map, "
+        f"trained further{f' ({said})' if said else ''}. *Constant text*: the best single guess. "
+        "*Another text*: that of another row.",
     )
     return StudyOutcome([table], findings=findings)
 
 
-def part_of(title: str, outcome: StudyOutcome, results: list[dict[str, Any]]) -> dict[str, Any]:
+def part_of(
+    title: str, outcome: StudyOutcome, results: list[dict[str, Any]], device: str, seed: int = 0
+) -> dict[str, Any]:
     """A part of the study, ready for JSON."""
+    on_gpu = {"device": "NVIDIA H200"}
     return {
         "title": title,
-        "setting": {"quick": False, "seed": 0, "device": "cuda"},
-        "machine": {"device": "NVIDIA H200"},
+        "setting": {"quick": False, "seed": seed, "device": device},
+        "machine": {"cores": os.cpu_count(), "threads": 1} if device == "cpu" else on_gpu,
         "seconds": round(sum(each["seconds"] for some in results for each in some.values()), 1),
         **outcome.to_dict(),
     }
@@ -216,6 +231,7 @@ def main() -> None:
     parser.add_argument("--long", type=Path)
     parser.add_argument("--shipped", type=Path)
     parser.add_argument("--others", type=Path, help="a folder with one file an encoder")
+    parser.add_argument("--device", default="cuda", choices=("cuda", "cpu"), help="where it was read")
     parser.add_argument("--note", default="", help="what else is said of the documents that were read")
     options = parser.parse_args()
     study = json.loads(options.study.read_text())
@@ -225,12 +241,17 @@ def main() -> None:
             "shipped": readings(options.data, options.shipped),
         }
         outcome = long_outcome(both, shipped_rows(study), options.note and f" {options.note}")
-        study["parts"]["long"] = part_of("Texts of 64 and 128 wordpieces", outcome, [both["long"]])
+        study["parts"]["long"] = part_of(
+            "Texts of 64 and 128 wordpieces", outcome, [both["long"]], options.device
+        )
     if options.others:
         found = {file.stem: readings(options.data, file) for file in sorted(options.others.glob("*.npz"))}
         beside = readings(options.data, options.shipped, 500) if options.shipped else None
-        outcome = others_outcome(found, beside)
-        study["parts"]["encoders"] = part_of("Readers of other encoders", outcome, list(found.values()))
+        outcome = others_outcome(found, beside, trained(options.others))
+        readings_of = list(found.values())
+        study["parts"]["encoders"] = part_of(
+            "Readers of other encoders", outcome, readings_of, options.device
+        )
     options.study.write_text(json.dumps(study, indent=1, ensure_ascii=False) + "\n")
 
 
