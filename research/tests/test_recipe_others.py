@@ -6,6 +6,7 @@ import importlib
 import json
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -92,6 +93,22 @@ def test_texts_are_sentences_parts_and_joined_ones(recipe):
     assert "word " * 40 not in fits and "a" not in fits and set(fits) <= set(made)
 
 
+def test_sizes_follow_the_device_and_what_is_asked_for(recipe, monkeypatch):
+    others, heard = recipe("others"), []
+    made = SimpleNamespace(train=lambda: None, read=lambda: None)
+    monkeypatch.setattr(others, "Other", lambda found: heard.append(found) or made)
+    folders = [part for name in ("data", "minilm", "cache", "out") for part in (f"--{name}", "x")]
+    for device, more in (("cpu", []), ("cuda", []), ("cpu", ["--test", "7", "--correct", "2"])):
+        command = ["others.py", "--encoder", "minilm", *folders, "--device", device, *more]
+        monkeypatch.setattr("sys.argv", command)
+        others.main()
+    cpu, gpu, asked = (vars(found) for found in heard)
+    assert all(cpu[name] == size for name, size in others.SIZES["cpu"].items())
+    assert all(gpu[name] == size for name, size in others.SIZES["cuda"].items())
+    assert (asked["test"], asked["correct"]) == (7, 2), "what is asked for counts, also where it differs"
+    assert asked["batch"] == cpu["batch"]
+
+
 def planted(folder: Path, pieces: Wordpieces) -> list[str]:
     texts = list(dict.fromkeys(ordinary_sentences(40, seed=6)))[:20]
     rows = pieces.encode(texts, 32).astype(np.int32)
@@ -123,6 +140,11 @@ def test_scores_follow_the_protocols_rules(recipe, tmp_path, monkeypatch):
     (tmp_path / "others").mkdir()
     rows = {"constant text": wrong, "another text": [*texts[1:], texts[0]], score.ONE: most}
     np.savez(tmp_path / "others" / "use-lite.npz", **found_rows(pieces, rows))
+    log = (
+        {"encoder": "use-lite", "spent": 9.0},
+        {"encoder": "use-lite", "spent": 90.4, "pairs": 4321, "over": True},
+    )
+    (tmp_path / "others" / "log.jsonl").write_text("\n".join(map(json.dumps, log)))
     study = tmp_path / "study.json"
     study.write_text(json.dumps({"study": "reader", "parts": {"reader": {"kept": True}}}))
     given = {
@@ -151,6 +173,8 @@ def test_scores_follow_the_protocols_rules(recipe, tmp_path, monkeypatch):
     table = parts["encoders"]["tables"][0]["rows"]
     assert [row[:2] for row in table[-3:]] == [["use-lite", name] for name in rows]
     assert table[-1][6]["value"] == pytest.approx(85.0)
+    assert "(use-lite 90 s, 4,321 texts)" in parts["encoders"]["tables"][0]["note"]
+    assert parts["encoders"]["setting"]["device"] == "cuda", "unless it says otherwise"
     titles = [table["title"] for table in parts["long"]["tables"]]
     assert titles[1] == "Documents of sources never trained on, by wordpieces"
     assert [row[:3] for row in parts["long"]["tables"][1]["rows"]][0] == [64, "long", score.ONE]

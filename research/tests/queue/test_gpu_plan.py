@@ -242,6 +242,7 @@ def test_readers_of_other_encoders_take_their_options(job, recipe, monkeypatch):
     given(monkeypatch, job)
     others.main()
     (found,) = heard
+    assert found.device == "cuda"
     assert found.encoder.strip("/") == job.name.removeprefix("reader-") and found.minilm == Path("/documents")
     assert (found.seconds, found.correct, found.texts, found.test) == (90, 35, 400_000, 500), (
         "by the protocol"
