@@ -52,7 +52,7 @@ def adapted(setting: Setting) -> StudyOutcome:
                 f"Gaussian noise of ratio {RATIO}, one text written and no search",
                 ["reader", "vectors", "BLEU", "token F1", "exact %", "cosine"],
                 table,
-                "" if readers.gpu else "Practice takes a GPU.",
+                "" if readers.gpu else "The row that practises is run on a GPU alone.",
             )
         ],
         findings=[
