@@ -18,7 +18,7 @@ from sfumato_research.encoders.measure import (
     searched,
     similar,
 )
-from sfumato_research.families.part import PART
+from sfumato_research.families.part import PARTS
 from sfumato_research.studies.base import Cell, Entry, Setting, Study, StudyOutcome, StudyPart, StudyTable
 from sfumato_research.studies.data import encoder
 from sfumato_research.studies.encoders import StudyEncoder, present
@@ -86,7 +86,7 @@ STUDY = Study(
     "The encoders: findings by families; similarity, search, spread",
     "ours",
     [
-        PART,
+        *PARTS,
         *(StudyPart(name, title, partial(_similarity, name=name), (name,)) for name, title in SETS.items()),
         StudyPart("search", "SciFact, test", _search, ("retrieval_scifact",)),
         StudyPart("room", "How the vectors lie", _room),

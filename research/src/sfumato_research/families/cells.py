@@ -13,18 +13,30 @@ from sfumato.trials.rivals import sample_of
 from sfumato.trials.split import Split
 from sfumato.trials.target import DefenceTarget
 from sfumato.types import Vectors
+from sfumato_research.families.findings import DPPN, LAPLACE, LEACE, SPARSE
 from sfumato_research.families.ground import CellGround, stand
 from sfumato_research.families.knowing import informed
 from sfumato_research.families.naming import LearnedFrom, of_target, presence, terms_named
 from sfumato_research.families.packing import packed, unpacked
 from sfumato_research.frontier import telling
-from sfumato_research.frontier.defences import ERASED, FEW, OTHER, WIDE, all_defences, widened
+from sfumato_research.frontier.defences import (
+    ERASED,
+    FEW,
+    OTHER,
+    OURS,
+    REMOVED,
+    WIDE,
+    all_defences,
+    widened,
+)
 from sfumato_research.frontier.measure import CLEAN, FLOOR, Arrays, arrays_path, finds, kept_arrays
 from sfumato_research.frontier.use import measure_use, names_found, neighbours
 from sfumato_research.studies.base import Setting
 
 CUTS = 5
 FOLDER = "families"
+NO_ERASERS = (REMOVED, OTHER, OURS, LAPLACE, SPARSE, DPPN, LEACE)
+"""What is attacked where a processor carries it: an eraser is learned from 16,000 sentences more."""
 
 
 class KeptTarget(DefenceTarget):
@@ -98,8 +110,9 @@ def _targets(
     """What is attacked and used, learned now but for what public text has taught once for all."""
     draws = ground.suite.draws
     found = {CLEAN: KeptTarget(Defence(name=CLEAN, embedder=ground.embedder), pool, 1, cut)}
-    wanted = setting.pick(None, (*FEW, ERASED, WIDE, "laplace, noise ratio 1.4"))
-    sample, made = sample_of(pool, cut, ground.own), ground.with_erasers()
+    wanted = setting.pick(NO_ERASERS if setting.few else None, (*FEW, ERASED, WIDE, LAPLACE))
+    sample = sample_of(pool, cut, ground.own)
+    made = {} if setting.few else ground.with_erasers()
     for label, defence in all_defences(sample, ground.public, wanted, made):
         step(f"learned: {label}")
         found[label] = KeptTarget(defence, pool, draws, cut)

@@ -43,13 +43,14 @@ def by_family(models: Sequence[str]) -> dict[str, list[str]]:
 
 
 def counted(cells: Mapping[tuple[str, str], Cuts], on_step: Callable[[str], object]) -> list[Count]:
-    """Every sentence judged in every cell."""
-    judged: dict[str, dict[tuple[str, str], Judged]] = {each.name: {} for each in FINDINGS}
+    """Every sentence judged in every cell, but for those about a release that no cell attacked."""
+    asked = [each for each in FINDINGS if any(set(each.needs) <= set(cut.labels) for cut in cells.values())]
+    judged: dict[str, dict[tuple[str, str], Judged]] = {each.name: {} for each in asked}
     for (concept, model), cuts in cells.items():
         on_step(f"{concept}, {model}: judged")
-        for each in FINDINGS:
+        for each in asked:
             judged[each.name][concept, model] = each.judged(cuts)
-    return [Count(each, judged[each.name]) for each in FINDINGS]
+    return [Count(each, judged[each.name]) for each in asked]
 
 
 def cell_table(
@@ -85,17 +86,21 @@ def family_table(counts: Sequence[Count], concepts: Sequence[str], models: Seque
     return StudyTable("On how many families each sentence holds", columns, rows, note)
 
 
-def told(counts: Sequence[Count], concepts: Sequence[str], models: Sequence[str]) -> list[Finding]:
-    """A line a sentence: one family denies it, and as many as the goal names have to hold before it does."""
+def told(
+    counts: Sequence[Count], concepts: Sequence[str], models: Sequence[str], run: str = ""
+) -> list[Finding]:
+    """A line a sentence: one family denies it, and as many as the goal names have to hold before it does.
+
+    What is said of the run stands beside its name.
+    """
     found = []
     for each in counts:
         families = each.families(concepts, models)
         enough = len(families) >= GOAL
         same = False if False in families else True if all(families) and enough else None
         cause = "" if same is not None or enough else f"counted: {', '.join(models)} alone"
-        found.append(
-            Finding(each.finding.name, each.finding.sentence, "–", f"{_of(families)} families", same, cause)
-        )
+        name = f"{each.finding.name}, {run}" if run else each.finding.name
+        found.append(Finding(name, each.finding.sentence, "–", f"{_of(families)} families", same, cause))
     return found
 
 

@@ -31,7 +31,7 @@ from sfumato_research.studies.data import encoder
 GROUPED_BY = "minilm"
 """The encoder that says which texts are near: one for all, so that every encoder is asked about one cut."""
 ON_DISK = ("use-lite", "use-multilingual")
-"""Encoders that are slow enough for their vectors to be kept in a file."""
+"""Encoders that have no GPU, so that their vectors are kept in a file; without one all are."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,7 +68,7 @@ class CellGround:
 def stand(name: str, model: str, setting: Setting) -> CellGround:
     """Read the texts, what was found in them, and embed what is shared."""
     case, use, public = texts_of(name, setting)
-    kept = setting if model in ON_DISK else replace(setting, cache=None)
+    kept = setting if model in ON_DISK or setting.few else replace(setting, cache=None)
     embedder = RememberingEmbedder(encoder(kept, model))
     own = finding(case.looked_for, setting)
     groups = grouped(name, case, setting)
@@ -79,7 +79,7 @@ def texts_of(name: str, setting: Setting) -> tuple[GoldCase, UseTexts, list[str]
     """The labelled texts, those that use is measured on, and public ones."""
     case = CASES[name][0](setting.data)
     case = case.cut(setting.pick(len(case.texts), 1500))
-    public = public_sentences(setting.data, setting.pick(LEARNED_FROM, 400))
+    public = [] if setting.few else public_sentences(setting.data, setting.pick(LEARNED_FROM, 400))
     return case, read_use(setting.data, setting), public
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from sfumato.errors import InputError
 from sfumato_research.families.cells import CUTS, cuts_there, measured
@@ -12,10 +13,15 @@ from sfumato_research.studies.base import Entry, Setting, StudyOutcome, StudyPar
 from sfumato_research.studies.encoders import ENCODERS, study_encoder
 
 CONCEPTS = {"place": "places", "person": "people"}
-ENOUGH = 3
-"""Cuts without which an encoder is not counted."""
+ENOUGH, ENOUGH_OF_FEW = 3, 1
+"""Cuts without which an encoder is not counted, on a GPU and on a processor."""
 SHOWN = 2
 """Cuts without which a cell is not even shown."""
+
+
+def enough(setting: Setting) -> int:
+    """How many cuts an encoder needs to be counted."""
+    return ENOUGH if setting.size == "full" else ENOUGH_OF_FEW
 
 
 def judged_on(setting: Setting) -> tuple[list[str], list[int], list[str]]:
@@ -24,7 +30,7 @@ def judged_on(setting: Setting) -> tuple[list[str], list[int], list[str]]:
         each.name: set.intersection(*(set(cuts_there(name, each.name, setting)) for name in CONCEPTS))
         for each in ENCODERS
     }
-    models = [name for name, cuts in there.items() if len(cuts) >= setting.pick(ENOUGH, 1)]
+    models = [name for name, cuts in there.items() if len(cuts) >= enough(setting)]
     left = [name for name in there if name not in models]
     shared = set.intersection(*(there[name] for name in models)) if models else set()
     return models, sorted(shared), left
@@ -49,8 +55,14 @@ def _findings(setting: Setting) -> StudyOutcome:
         _encoders(models, cuts, left),
     ]
     return StudyOutcome(
-        tables, findings=told(counts, concepts, models), took="judged from cells that were measured before"
+        tables,
+        findings=told(counts, concepts, models, "one cut" if setting.few else ""),
+        took="judged from cells that were measured before",
     )
+
+
+def _findings_of_few(setting: Setting) -> StudyOutcome:
+    return _findings(replace(setting, few=True))
 
 
 def _judged(cells: Mapping[tuple[str, str], Sequence[int]], setting: Setting) -> list[Count]:
@@ -74,7 +86,7 @@ def _uncounted(left: Sequence[str], setting: Setting) -> list[StudyTable]:
         (name, model): f"{model}, {CONCEPTS[name]}, {len(cuts)} cuts" for (name, model), cuts in shown.items()
     }
     note = (
-        f"An encoder counts with {ENOUGH} cuts of both concepts. These decide nothing: "
+        f"An encoder counts with {enough(setting)} cuts of both concepts. These decide nothing: "
         "of so few cuts an interval is too narrow."
     )
     return [cell_table("Shown, and not counted", _judged(shown, setting), heads, note)]
@@ -91,4 +103,12 @@ def _encoders(models: Sequence[str], cuts: Sequence[int], left: Sequence[str]) -
     return StudyTable("Encoders", ["encoder", "model", "family", "dimensions", "counted"], rows, note)
 
 
-PART = StudyPart("findings", "On how many families each sentence holds", _findings, ("conll2003",))
+PARTS = (
+    StudyPart(
+        "findings-few",
+        "On how many families each sentence holds, as a processor carries it: one cut",
+        _findings_of_few,
+        ("conll2003",),
+    ),
+    StudyPart("findings", "On how many families each sentence holds: three cuts", _findings, ("conll2003",)),
+)

@@ -3,6 +3,7 @@
     python -m sfumato_research.families found --data D --cache C     # groups, and what our detector finds
     python -m sfumato_research.families vectors use-lite --data D --cache C
     python -m sfumato_research.families cells --data D --cache C --device cuda
+    python -m sfumato_research.families cells --data D --cache C --few --cuts 1    # on a processor
 
 Cells are measured cut by cut: the first cut of every concept and encoder, then the second, and so on. A step
 of which something failed, or whose encoder is not here, ends with exit code 1.
@@ -65,8 +66,11 @@ def main() -> None:
     read.add_argument("--cuts", type=int, default=CUTS)
     read.add_argument("--processes", type=int, default=8)
     read.add_argument("--quick", action="store_true")
+    read.add_argument("--few", action="store_true", help="as a processor carries it")
     given = read.parse_args()
-    setting = Setting(data=given.data, cache=given.cache, quick=given.quick, device=given.device, on_step=say)
+    setting = Setting(
+        data=given.data, cache=given.cache, quick=given.quick, few=given.few, device=given.device, on_step=say
+    )
     if given.step == "found":
         failed = look(setting, given.concepts, given.cuts, given.processes)
     elif given.step == "vectors":

@@ -29,7 +29,7 @@ LEARNED_FROM = 16_000
 
 
 def sizes(setting: Setting) -> Suite:
-    """The protocol's, or a tenth of it."""
+    """The protocol's, the same with one run, or a tenth of it."""
     full = replace(
         SUITES["full"],
         rows=4000,
@@ -44,7 +44,7 @@ def sizes(setting: Setting) -> Suite:
     quick = replace(
         full, rows=300, pool=450, seeds=1, draws=1, epochs=5, copies=1, informed=20, candidates=10
     )
-    return quick if setting.quick else full
+    return quick if setting.quick else replace(full, seeds=1) if setting.few else full
 
 
 def kept_arrays(
@@ -105,5 +105,5 @@ def placed(setting: Setting) -> dict[str, Any]:
 
 def arrays_path(name: str, model: str, cut: int, setting: Setting, folder: str = "frontier") -> Path | None:
     """Where they are kept."""
-    size = "quick" if setting.quick else "full"
-    return None if setting.cache is None else setting.cache / folder / f"{name}-{model}-{cut}-{size}.npz"
+    named = f"{name}-{model}-{cut}-{setting.size}.npz"
+    return None if setting.cache is None else setting.cache / folder / named

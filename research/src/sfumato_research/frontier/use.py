@@ -48,13 +48,16 @@ class UseTexts:
 
 def read_use(data: Path, setting: Setting) -> UseTexts:
     """Read them: some pairs, some classes, all of SciFact's judged searches."""
-    most = setting.pick(6000, 300)
+    most = setting.pick(2000 if setting.few else 6000, 300)
+    told = setting.pick(1500 if setting.few else most // 2, most // 2)
     scored = sts(data, "sts12", "sts13", "sts14", "stsb")
     chosen = np.sort(generator(0).permutation(len(scored.scores))[:most])
     first, second = ([scored.texts[row] for row in scored.pairs[chosen, side]] for side in (0, 1))
     found = searches(data, "retrieval_scifact", "test")
     if setting.quick:
         found = _some(found, 20)
+    elif setting.few:
+        found = _among(found, 1000)
     return UseTexts(
         first,
         second,
@@ -63,8 +66,8 @@ def read_use(data: Path, setting: Setting) -> UseTexts:
         found.queries,
         found.judged,
         {
-            "topic": _told(data, "ag_news", "label", most // 2),
-            "sentiment": _told(data, "sst5", "label", most // 2),
+            "topic": _told(data, "ag_news", "label", told),
+            "sentiment": _told(data, "sst5", "label", told),
         },
     )
 
@@ -165,6 +168,16 @@ def _some(found: Searchable, most: int) -> Searchable:
     kept = {row: number for number, row in enumerate(sorted({row for each in judged for row in each}))}
     answers = [{kept[row]: gain for row, gain in each.items()} for each in judged]
     return Searchable([found.documents[row] for row in kept], found.queries[:most], answers)
+
+
+def _among(found: Searchable, most: int) -> Searchable:
+    """Every search, among what answers one of them and some other documents."""
+    judged = {row for each in found.judged for row in each}
+    others = [row for row in generator(0).permutation(len(found.documents)).tolist() if row not in judged]
+    kept = sorted([*judged, *others[: max(0, most - len(judged))]])
+    places = {row: number for number, row in enumerate(kept)}
+    answers = [{places[row]: gain for row, gain in each.items()} for each in found.judged]
+    return Searchable([found.documents[row] for row in kept], found.queries, answers)
 
 
 def _told(data: Path, name: str, column: str, most: int) -> tuple[list[str], NDArray[np.str_]]:

@@ -112,6 +112,13 @@ class Setting:
     on_step: OnStep = field(default=silent, repr=False)
     choice: CellChoice = CellChoice()
     """Of a study of cells: which of them."""
+    few: bool = False
+    """Of a study that is meant for a GPU: fewer runs and releases, as a processor carries it."""
+
+    @property
+    def size(self) -> str:
+        """How much is done, as it stands in the names of kept files."""
+        return "quick" if self.quick else "few" if self.few else "full"
 
     def pick(self, full: Any, quick: Any) -> Any:
         """The value for a full or for a quick run."""
