@@ -209,7 +209,7 @@ def keep(setting, name, model, cut, arrays):
 
 def test_the_study_judges_the_cuts_that_all_counted_encoders_have(tmp_path):
     setting = Setting(tmp_path, cache=tmp_path)
-    part = load_study("encoders").parts[0]
+    part = next(each for each in load_study("encoders").parts if each.name == "findings")
     with pytest.raises(InputError, match="measured before"):
         part.run(setting)
     for name in judging.CONCEPTS:
@@ -219,12 +219,36 @@ def test_the_study_judges_the_cuts_that_all_counted_encoders_have(tmp_path):
     models, cuts, left = judging.judged_on(setting)
     assert (models, cuts) == (["minilm", "wordllama"], [0, 1, 2]) and "smollm2" in left
     outcome = part.run(setting)
-    families, places, _, shown, encoders = outcome.tables
+    families, places, _, left_places, _, shown, encoders = outcome.tables
+    figures = {(row[0], row[1]): row[2:] for row in left_places.rows}
+    assert all(cell.value == 1 for cell in figures["absolute", CLEAN]), "clean vectors are the whole scale"
+    assert all(cell.low < cell.value < cell.high for cell in figures["search", OURS])
+    assert ("STS", FLOOR) not in figures and len(left_places.columns) == 4
     assert list(shown.columns)[1:-1] == ["smollm2, places, 2 cuts", "smollm2, people, 2 cuts"]
     assert {row[-2] for row in families.rows} == {"2 of 2"}
     assert list(places.columns) == ["finding", "minilm", "wordllama", "the figure"]
     assert [row[-1] for row in encoders.rows].count("yes") == 2 and "3 of 5 cuts" in encoders.note
     assert {(each.same, each.ours) for each in outcome.findings} == {(None, "2 of 2 families")}
+
+
+def test_on_a_processor_one_cut_counts_and_is_said_and_what_was_not_attacked_is_not_asked(tmp_path):
+    part = next(each for each in load_study("encoders").parts if each.name == "findings-few")
+    models = [each.name for each in ENCODERS if each.name != "encoder768"]
+    few = Setting(tmp_path, cache=tmp_path, few=True)
+    without = {key: rows for key, rows in made_up(0).items() if key.split("|")[0] not in (ERASED, WIDE)}
+    for name in judging.CONCEPTS:
+        keep(Setting(tmp_path, cache=tmp_path), name, "minilm", 0, made_up(0))
+        for model in models:
+            keep(few, name, model, 0, without)
+    outcome = part.run(Setting(tmp_path, cache=tmp_path))
+    told_of = {each.table: each.same for each in outcome.findings}
+    assert False not in told_of.values() and all(name.endswith(", one cut") for name in told_of)
+    assert told_of["informed, one cut"] is told_of["linkage, one cut"] is True, "five families hold it"
+    assert {name.split(",")[0] for name in told_of} == {each.name for each in FINDINGS} - {
+        "eraser", "wide", "wide-cost"
+    }  # fmt: skip
+    assert {row[-1] for row in outcome.tables[0].rows} >= {"5 of 5"}
+    assert judging.judged_on(few)[1] == [0] and judging.judged_on(Setting(tmp_path, cache=tmp_path))[0] == []
 
 
 def _fails():

@@ -14,7 +14,7 @@ from sfumato.embedders.fake import Fake
 from sfumato.evaluation import Sample
 from sfumato.randomness import generator
 from sfumato_research.families import cells, ground
-from sfumato_research.frontier import found, measure, wider, writing
+from sfumato_research.frontier import found, measure, use, wider, writing
 from sfumato_research.frontier.cases import CASES, near_clusters, patients, people, places
 from sfumato_research.frontier.defences import OURS, pseudonyms
 from sfumato_research.frontier.figures import Cuts
@@ -29,6 +29,7 @@ from sfumato_research.frontier.nested import (
 from sfumato_research.neutral import measure as neutral
 from sfumato_research.neutral.study import STUDY as NEUTRAL
 from sfumato_research.studies import Setting, load_study
+from sfumato_research.studies.data import Searchable
 
 SYLLABLES = [one + two for one in "bdfgklmnprstvz" for two in "aeiou"]
 PLACES = ("London", "Paris", "Tokyo", "Cuba", "Texas", "Grimsey")
@@ -124,6 +125,19 @@ def test_a_cut_never_separates_what_belongs_together(setting):
         pool = measure.cut_texts(case, measure.sizes(setting), embedder, cut)
         tens = np.array([case.texts.index(pool.texts[row]) // 10 for row in pool.rows])
         assert not set(tens[pool.learn].tolist()) & set(tens[pool.test].tolist())
+
+
+def test_on_a_processor_fewer_things_are_asked_of_the_same_texts(setting):
+    full, few = replace(setting, quick=False), replace(setting, quick=False, few=True)
+    assert measure.sizes(few) == replace(measure.sizes(full), seeds=1)
+    paths = {measure.arrays_path("place", "minilm", 0, each) for each in (setting, few, full)}
+    assert len(paths) == 3, "cells of one size are never taken for another's"
+    searched = use.read_use(setting.data, full)
+    some = use._among(Searchable(searched.documents, searched.queries, searched.judged), 30)
+    assert len(some.documents) == 30 and some.queries == searched.queries
+    for judged, own in zip(searched.judged, some.judged, strict=True):
+        assert [searched.documents[row] for row in judged] == [some.documents[row] for row in own]
+    assert not ground.texts_of("place", few)[2] and ground.texts_of("place", full)[2], "no eraser learns"
 
 
 def test_what_a_detector_found_is_looked_for_once(setting, monkeypatch):

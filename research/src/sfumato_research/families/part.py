@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from sfumato.errors import InputError
 from sfumato_research.families.cells import CUTS, cuts_there, measured
-from sfumato_research.families.counting import Count, cell_table, counted, family_table, told
+from sfumato_research.families.counting import cell_table, counted, family_table, told
+from sfumato_research.families.leaving import leaving_table
 from sfumato_research.frontier.figures import Cuts
 from sfumato_research.studies.base import Entry, Setting, StudyOutcome, StudyPart, StudyTable
 from sfumato_research.studies.encoders import ENCODERS, study_encoder
@@ -43,12 +44,17 @@ def _findings(setting: Setting) -> StudyOutcome:
             "The part findings judges cells that were measured before. Found too few: measure them with "
             "`python -m sfumato_research.families`, and name their folder with --cache."
         )
-    counts = _judged({(name, model): cuts for name in CONCEPTS for model in models}, setting)
+    kept = _read({(name, model): cuts for name in CONCEPTS for model in models}, setting)
+    counts = counted(kept, setting.on_step)
     concepts = list(CONCEPTS)
     tables = [
         family_table(counts, concepts, models),
         *(
             cell_table(title, counts, {(name, model): model for model in models})
+            for name, title in CONCEPTS.items()
+        ),
+        *(
+            leaving_table(f"What each release leaves, {title}", kept, name, models)
             for name, title in CONCEPTS.items()
         ),
         *_uncounted(left, setting),
@@ -65,15 +71,12 @@ def _findings_of_few(setting: Setting) -> StudyOutcome:
     return _findings(replace(setting, few=True))
 
 
-def _judged(cells: Mapping[tuple[str, str], Sequence[int]], setting: Setting) -> list[Count]:
-    """Every sentence in some cells, on the cuts that each one names."""
-    return counted(
-        {
-            (name, model): Cuts([measured(name, model, cut, setting) for cut in cuts])
-            for (name, model), cuts in cells.items()
-        },
-        setting.on_step,
-    )
+def _read(cells: Mapping[tuple[str, str], Sequence[int]], setting: Setting) -> dict[tuple[str, str], Cuts]:
+    """What was measured in some cells, on the cuts that each one names."""
+    return {
+        (name, model): Cuts([measured(name, model, cut, setting) for cut in cuts])
+        for (name, model), cuts in cells.items()
+    }
 
 
 def _uncounted(left: Sequence[str], setting: Setting) -> list[StudyTable]:
@@ -89,7 +92,9 @@ def _uncounted(left: Sequence[str], setting: Setting) -> list[StudyTable]:
         f"An encoder counts with {enough(setting)} cuts of both concepts. These decide nothing: "
         "of so few cuts an interval is too narrow."
     )
-    return [cell_table("Shown, and not counted", _judged(shown, setting), heads, note)]
+    return [
+        cell_table("Shown, and not counted", counted(_read(shown, setting), setting.on_step), heads, note)
+    ]
 
 
 def _encoders(models: Sequence[str], cuts: Sequence[int], left: Sequence[str]) -> StudyTable:
