@@ -13,7 +13,8 @@ Measured = Mapping[tuple[str, str], Cuts]
 """Cuts by concept and encoder."""
 _NOTE = (
     "Named: share of the labelled terms. Absolute: from the best constant guess (0 %) to clean vectors "
-    "(100 %). STS and search: what is kept where our detector touches a row. Presence: area under the curve. 95 %."
+    "(100 %). STS and search: what is kept where our detector touches a row. Presence: area under the "
+    "curve. 95 %."
 )
 
 
