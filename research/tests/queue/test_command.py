@@ -28,9 +28,22 @@ def written(path, *jobs):
     return path
 
 
+def heed_signals():
+    """What a background job of a shell ignores is ignored by all it starts, and the queue keeps to that."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
 def as_program(*arguments, **options):
     words = [sys.executable, "-m", "sfumato_research.queue", *map(str, arguments)]
-    return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+    return subprocess.Popen(
+        words,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=heed_signals,
+        **options,
+    )
 
 
 def told(capsys, *given, **options):
@@ -120,7 +133,11 @@ time.sleep(600)
         while not there.exists() and time.monotonic() < last:
             time.sleep(0.05)
         queue.send_signal(number)
-        out, err = queue.communicate(timeout=60)
+        try:
+            out, err = queue.communicate(timeout=60)
+        except subprocess.TimeoutExpired:
+            queue.kill()  # or leaving the block would wait for it
+            raise
     assert queue.returncode == 1, err
     assert is_gone(int(there.read_text()))
     assert f"a stopped: by an interrupt ({number.name})" in out and "waiting passed over" in out
