@@ -62,7 +62,7 @@ def _findings(setting: Setting) -> StudyOutcome:
     ]
     return StudyOutcome(
         tables,
-        findings=told(counts, concepts, models, "one cut" if setting.few else ""),
+        findings=told(counts, concepts, models, _counting(len(cuts)) if setting.few else ""),
         took="judged from cells that were measured before",
     )
 
@@ -97,6 +97,10 @@ def _uncounted(left: Sequence[str], setting: Setting) -> list[StudyTable]:
     ]
 
 
+def _counting(cuts: int) -> str:
+    return "one cut" if cuts == 1 else f"{cuts} cuts"
+
+
 def _encoders(models: Sequence[str], cuts: Sequence[int], left: Sequence[str]) -> StudyTable:
     """Who was asked."""
     rows: list[list[Entry]] = [
@@ -111,7 +115,7 @@ def _encoders(models: Sequence[str], cuts: Sequence[int], left: Sequence[str]) -
 PARTS = (
     StudyPart(
         "findings-few",
-        "On how many families each sentence holds, as a processor carries it: one cut",
+        "On how many families each sentence holds, as a processor carries it",
         _findings_of_few,
         ("conll2003",),
     ),
