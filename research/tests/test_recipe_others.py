@@ -64,6 +64,18 @@ def test_the_map_is_a_ridge_regression_with_an_offset(recipe):
     assert torch.allclose(found, map_, atol=1e-4) and torch.allclose(offset, moved, atol=1e-4)
 
 
+def test_on_a_processor_minilms_vectors_are_made_once_for_every_encoder(recipe, tmp_path, monkeypatch):
+    others = recipe("others")
+    recipe("prepare").write_encoder(tmp_path)
+    tokens = torch.from_numpy(Wordpieces.minilm().encode(ordinary_sentences(9, seed=3), 30).astype(np.int64))
+    options = SimpleNamespace(minilm=tmp_path, cache=tmp_path, texts=9, test=2)
+    made, rows = SimpleNamespace(device="cpu", options=options, tokens=tokens), torch.tensor([7, 0, 3])
+    first = others.Other._theirs(made, rows)
+    assert torch.allclose(first, others.Encoder(tmp_path, "cpu")(tokens[rows]), atol=1e-5)
+    monkeypatch.setattr(others.Encoder, "__call__", lambda *given: pytest.fail("they are there"))
+    assert torch.equal(others.Other._theirs(made, rows), first)
+
+
 def test_its_vectors_are_those_of_the_packages_embedder(recipe, tmp_path):
     encoders = recipe("other_encoders")
     recipe("prepare").write_encoder(tmp_path)

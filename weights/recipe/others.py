@@ -147,10 +147,21 @@ class Other:
             unpack(shipped, {key: rows.numpy() for key, rows in loaded(self.options.start).items()})
         network = Network(Sizes(**{**shipped.describe(), "dim": self.goals.shape[1]}))
         rows = torch.randperm(len(self.tokens))[:60_000].to(self.device)
-        theirs = Encoder(self.options.minilm, self.device)(self.tokens[rows])
-        found, offset = translation(self.vectors[rows].float(), theirs)
+        found, offset = translation(self.vectors[rows].float(), self._theirs(rows))
         begun(network.to(self.device), shipped.to(self.device), found, offset)
         return network
+
+    def _theirs(self, rows: torch.Tensor) -> torch.Tensor:
+        """MiniLM's vectors of some texts; on a processor all of them, which the next encoder finds."""
+        encode = Encoder(self.options.minilm, self.device)
+        if self.device != "cpu":
+            return encode(self.tokens[rows])
+        kept = self.options.cache / f"minilm-{self.options.texts}-{self.options.test}.npy"
+        if not kept.exists():
+            part = kept.with_suffix(".part.npy")
+            np.save(part, encode(self.tokens).numpy())
+            part.rename(kept)
+        return torch.from_numpy(np.load(kept, allow_pickle=False))[rows]
 
     def encode(self, tokens: torch.Tensor) -> torch.Tensor:
         return self._wide(many(self.embed, self.pieces.decode(tokens.cpu().numpy())))
