@@ -253,6 +253,11 @@ def test_a_claim_is_open_where_the_strongest_was_not_run(place, monkeypatch):
     strongest = {
         row[0]: row[2] for row in outcome(table).tables[1].rows if row[1] == attackers.QUESTIONS[NAMED]
     }
+    # Another that reads as much of clean vectors, and was run there, closes it.
+    both = Cells(place, dict(table.table) | {"equal": table.table["new"]})
+    for label, like in ((CLEAN, "new"), (DEFAULT, "old")):
+        both.put({**table.get((like, label, 0)), "attack": "equal"})
+    assert CellFigures(both).untried(DEFAULT, NAMED) is None
     # One that led before, and was not run at all, leaves every column open.
     led = dict(table.table) | {"led": replace(table.table["new"], leads=True)}
     assert CellFigures(Cells(place, led)).untried(SEALED, NAMED) == "led"

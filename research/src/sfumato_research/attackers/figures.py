@@ -99,24 +99,29 @@ class CellFigures:
         return control is not None and prior is not None and control.low - prior.value >= MARGIN
 
     def strongest(self, release: str, question: str) -> str | None:
-        """The row of the highest figure among those that work."""
+        """The row of the highest figure among those that work; of several the first."""
+        return next(iter(self._highest(release, question)), None)
+
+    def _highest(self, release: str, question: str) -> list[str]:
+        """The rows of the highest figure among those that work."""
         found: dict[str, float] = {}
         for row, attacker in self.cells.table.items():
             figure = self.figure(row, release, question) if question in attacker.answers else None
             if figure is not None and self.works(row, question):
                 found[row] = figure.value
-        return max(found, key=lambda row: found[row]) if found else None
+        return [row for row, value in found.items() if value == max(found.values())]
 
     def untried(self, release: str, question: str) -> str | None:
-        """The attack that is strongest on clean vectors, where it was not run on this release.
+        """The attack that is strongest on clean vectors, where neither it nor its equal was run here.
 
         One that was strongest there in earlier runs comes first, if it was not even run on clean vectors.
         """
         for row, each in self.cells.table.items():
             if each.leads and question in each.answers and self.cells.get((row, CLEAN, 0)) is None:
                 return row
-        best = self.strongest(CLEAN, question)
-        return best if best is not None and self.cells.get((best, release, 0)) is None else None
+        best = self._highest(CLEAN, question)
+        run = any(self.cells.get((row, release, 0)) is not None for row in best)
+        return best[0] if best and not run else None
 
     def as_strong(self, release: str, question: str, row: str) -> list[str]:
         """Others whose difference from this one, on the rows both read, cannot be told from nothing."""
