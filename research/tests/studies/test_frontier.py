@@ -220,6 +220,15 @@ def test_every_part_runs_on_made_up_texts(setting, monkeypatch):
     assert parts["text"].run(setting).tables[0].rows
 
 
+def test_a_processor_attacks_the_releases_that_need_no_eraser(setting, monkeypatch):
+    monkeypatch.setattr("sfumato_research.frontier.found.looking", _lists_only(found.looking))
+    monkeypatch.setattr(cells, "informed", lambda pool, target, suite, seed: {})
+    cuts = Cuts([cells.measured("place", "minilm", 0, replace(setting, quick=False, few=True))])
+    assert set(cuts.labels) == {measure.CLEAN, measure.FLOOR, *cells.NO_ERASERS}
+    assert cuts.terms(measure.CLEAN).named.value > cuts.terms(OURS).named.value + 0.3
+    assert cells.cuts_there("place", "minilm", setting) == [], "a quick run has cells of its own"
+
+
 def test_ways_of_making_texts_neutral_are_compared(setting, monkeypatch):
     monkeypatch.setattr(neutral, "encoder", lambda setting, model: Fake(dim=48))
     part = next(part for part in NEUTRAL.parts if part.name == "place-wordllama")
