@@ -132,7 +132,7 @@ def _standing(
 def entities(setting: Setting) -> StudyOutcome:
     """Kinds of entities in several sets, and how many of each are read."""
     readers = ReadyMadeReaders(setting)
-    few, steps = setting.pick(200 if readers.gpu else 24, 4), setting.pick(20, 1)
+    few, steps = setting.pick(200 if readers.gpu else 80, 4), setting.pick(20, 1)
     sets = {
         name: labelled_texts(setting.data, name, few, setting.seed)
         for name, (folder, _, _) in LABELLED.items()

@@ -52,7 +52,7 @@ def listed_names(counts: Counter[str], count: int, seed: int, *, rare: bool) -> 
 def why(setting: Setting) -> StudyOutcome:
     """The same names in other surroundings, and other names in the same ones."""
     readers = ReadyMadeReaders(setting)
-    notes = named_notes(setting.data, setting.pick(100 if readers.gpu else 16, 1))
+    notes = named_notes(setting.data, setting.pick(100 if readers.gpu else 60, 1))
     counts = training_words(setting.data, setting.pick(None, 500))
     given = {
         OWN: [(note.first, note.last) for note in notes],

@@ -76,7 +76,7 @@ def hits(names: Sequence[tuple[str, str]], found: Sequence[str]) -> NameHits:
 def names(setting: Setting) -> StudyOutcome:
     """Which names of patients stand in what the reader writes of their notes' first 32 wordpieces."""
     readers = ReadyMadeReaders(setting)
-    notes = named_notes(setting.data, setting.pick(500 if readers.gpu else 40, 6))
+    notes = named_notes(setting.data, setting.pick(500 if readers.gpu else 200, 6))
     own = [(note.first, note.last) for note in notes]
     texts = shortened([note.header for note in notes])
     vectors = readers.vectors(texts)

@@ -96,11 +96,11 @@ def noise(setting: Setting) -> StudyOutcome:
     readers = ReadyMadeReaders(setting)
     lambdas = setting.pick(LAMBDAS, (0.0, 0.01, 0.1))
     table_6, kept, documents = _searched(setting, readers, lambdas)
-    few = setting.pick(500 if readers.gpu else 40, 4)
+    few = setting.pick(500 if readers.gpu else 60, 4)
     groups = {
         "held-back sentences": held_back(setting.data, few),
         "documents": [
-            text for each in documents.values() for text in each[: setting.pick(100 if readers.gpu else 8, 2)]
+            text for each in documents.values() for text in each[: setting.pick(100 if readers.gpu else 12, 2)]
         ],
     }
     table: list[list[Entry]] = []

@@ -14,6 +14,7 @@ from sfumato.attacks.writers.generate import Specials, write
 from sfumato.attacks.writers.network import Network
 from sfumato.attacks.writers.search import Encode, hypothesis
 from sfumato.attacks.writers.wordpieces import Wordpieces
+from sfumato.devices import all_digits
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,8 +75,10 @@ class RoundCorrector:
         return found
 
     def _embedded(self, tokens: Tensor, targets: Tensor) -> Beam:
-        vectors = self.encode(tokens)
-        return Beam(tokens[:, None], vectors[:, None], (vectors * targets).sum(1, keepdim=True).float())
+        with all_digits(targets.device):
+            vectors = self.encode(tokens)
+            cosines = (vectors * targets).sum(1, keepdim=True).float()
+        return Beam(tokens[:, None], vectors[:, None], cosines)
 
 
 def gathered(pieces: Wordpieces, parts: list[list[tuple[Tensor, Tensor, Tensor]]]) -> CorrectionRounds:

@@ -84,7 +84,7 @@ def sampled(data: Path, label: str, folder: str, name: str, column: str, few: in
 def other_sets(setting: Setting) -> StudyOutcome:
     """Sets the reader was not made for, cut at 32 wordpieces, the shortest first."""
     readers = ReadyMadeReaders(setting)
-    few = setting.pick(120 if readers.gpu else 24, 4)
+    few = setting.pick(120 if readers.gpu else 40, 4)
     there = [each for each in SETS if (setting.data / each[1]).is_dir()]
     sets = sorted(
         (sampled(setting.data, *each, few, setting.seed) for each in there), key=lambda each: each.pieces
@@ -141,7 +141,7 @@ def _sets_table(
 
 def _cuts(setting: Setting, readers: ReadyMadeReaders, sets: list[SampledSet]) -> StudyTable:
     """The same texts at several lengths: what of a set's difficulty is its length."""
-    few, steps = setting.pick(100 if readers.gpu else 12, 2), setting.pick(_ROUNDS, 2)
+    few, steps = setting.pick(100 if readers.gpu else 16, 2), setting.pick(_ROUNDS, 2)
     pieces = Wordpieces.minilm()
     long: dict[str, list[str]] = {}
     for each in sets:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from sfumato.attacks.writers.minilm import ReadyMade
 from sfumato.attacks.writers.search import Search, Searcher, hypothesis
 from sfumato.attacks.writers.textreader import unit
 from sfumato.attacks.writers.wordpieces import Wordpieces
-from sfumato.devices import chosen_device
+from sfumato.devices import autocast, chosen_device
 from sfumato.embedders import CachedEmbedder, load_embedder
 from sfumato.embedders.base import Embedder
 from sfumato.metrics import Reconstruction, score_reconstruction
@@ -105,10 +106,11 @@ class ReadyMadeReaders:
         wide = max(search.first, search.likeliest, search.beam * search.branch if search.beam > 1 else 1)
         found: list[str] = []
         for targets, told in self._batches(vectors, ratio, wide):
-            if search.compares:
-                tokens = searcher.run(targets, told, search).tokens[:, 0]
-            else:
-                tokens = hypothesis(self.network, self.specials, targets, told, search.likeliest).tokens
+            with self._halves():
+                if search.compares:
+                    tokens = searcher.run(targets, told, search).tokens[:, 0]
+                else:
+                    tokens = hypothesis(self.network, self.specials, targets, told, search.likeliest).tokens
             found += self.pieces.decode(tokens.cpu().numpy())
         return found
 
@@ -135,7 +137,8 @@ class ReadyMadeReaders:
             first = None
             if start is not None:
                 first = torch.from_numpy(start[done : done + len(targets)]).to(self.device)
-            parts.append(corrector.run(targets, told, steps, feedback=feedback, start=first))
+            with self._halves():
+                parts.append(corrector.run(targets, told, steps, feedback=feedback, start=first))
             done += len(targets)
         return gathered(self.pieces, parts)
 
@@ -144,6 +147,10 @@ class ReadyMadeReaders:
         clean = self.vectors(texts) if vectors is None else vectors
         other = self.vectors([text or "." for text in found])
         return score_reconstruction(texts, list(found), vectors=clean, recovered_vectors=other)
+
+    def _halves(self) -> AbstractContextManager[object]:
+        """On a processor that is faster so, half the digits for what writes; on a GPU the weights have them."""
+        return nullcontext() if self.gpu else autocast(self.device)
 
     def _batches(self, vectors: Any, ratio: float, wide: int) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
         """Vectors on the device, as many as can be read at once when each takes so many texts."""

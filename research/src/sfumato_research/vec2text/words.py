@@ -74,7 +74,7 @@ def scientific(data: Path, folder: str, count: int, seed: int) -> list[str]:
 def figure_6(setting: Setting) -> StudyOutcome:
     """Words of scientific sentences by their frequency in training text; the sentences by their length."""
     readers = ReadyMadeReaders(setting)
-    few = setting.pick(200 if readers.gpu else 30, 4)
+    few = setting.pick(200 if readers.gpu else 100, 4)
     texts = [text for folder in SCIENTIFIC for text in scientific(setting.data, folder, few, setting.seed)]
     counts = training_words(setting.data, setting.pick(None, 500))
     vectors = readers.vectors(texts)
