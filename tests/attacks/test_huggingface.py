@@ -18,7 +18,7 @@ from sfumato.attacks.base import held_back
 from sfumato.attacks.huggingface.causal import LanguageModelDecoder, LanguageModelReader, restore
 from sfumato.attacks.huggingface.pieces import Pieces, padded
 from sfumato.attacks.huggingface.prefix import PrefixModel
-from sfumato.attacks.huggingface.training import tuned_weights
+from sfumato.attacks.huggingface.training import FineTuning, train, tuned_weights
 from sfumato.embedders.huggingface import models as hf_models
 from sfumato.errors import ArtifactError, InputError, MissingPackageError, ParameterError, VectorError
 from sfumato.mechanisms import Gaussian, Projection
@@ -390,3 +390,28 @@ def test_noise_may_be_drawn_where_the_network_is(llama, drawn):
     assert made.control is not None
     assert {own.device.type for own in drawn} == {DEVICE}
     assert [len(own) for own in drawn].count(len(TEXTS) - len(held_back(len(TEXTS), 0.2, 0)[1])) >= 2
+
+
+@pytest.mark.parametrize("lengths", [None, [row % 7 for row in range(50)]])
+def test_every_row_is_learned_once_an_epoch_and_like_lengths_come_together(lengths):
+    head = torch.nn.Linear(1, 1)
+    epochs = []
+
+    def epoch_loss(epoch):
+        epochs.append([])
+
+        def loss(chosen):
+            epochs[-1].append(list(chosen))
+            return head(torch.ones(1, 1)).sum()
+
+        return loss
+
+    train(torch.nn.Module(), [head], 50, epoch_loss, FineTuning(2, 8, 1e-3, 1e-3, 1), lengths=lengths)
+    assert all(sorted(sum(batches, [])) == list(range(50)) for batches in epochs)
+    assert [sorted(map(len, batches)) for batches in epochs] == [[2] + [8] * 6] * 2
+    assert epochs[0] != epochs[1], "another order every time"
+    spread = [max(row % 7 for row in batch) - min(row % 7 for row in batch) for batch in sum(epochs, [])]
+    assert (max(spread) <= 2) == (lengths is not None)
+    if lengths:
+        first = [min(row % 7 for row in batch) for batch in epochs[0]]
+        assert first != sorted(first), "not the short texts first"

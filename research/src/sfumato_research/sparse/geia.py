@@ -57,6 +57,11 @@ class TunedSizes:
     blocks: int = BLOCKS
 
 
+SIZES = {
+    "cuda": TunedSizes(),
+    "cpu": TunedSizes(public=60_000, epochs=1, beside=1000, tuned=2, batch=32, rate=2e-4),
+}
+"""By device."""
 QUICK = TunedSizes(public=64, epochs=1, beside=16, tuned=1, batch=16, blocks=1)
 _HEAD_RATE = 1e-3
 """Highest learning rate of the projection."""
@@ -134,7 +139,7 @@ class LanguageModelAttack:
         """The model that reads clean vectors; kept between runs where there is a place for it."""
         from sfumato.attacks.huggingface.causal import LanguageModelReader
 
-        kept = self.kept(f"geia-{self.sizes.public}")
+        kept = self.kept(f"geia-{self.sizes.public}-{self.sizes.epochs}")
         if kept.exists():
             return LanguageModelReader.load(kept, device=self.setting.device)
         made = self.settings.fit(self.sentences, self.vectors)
@@ -193,6 +198,7 @@ class LanguageModelAttack:
         # Half the rates of the first part: it begins from there.
         recipe = FineTuning(self.sizes.tuned, self.sizes.batch, self.sizes.rate / 2, _HEAD_RATE / 2, seed)
         with seeded(seed, device):
-            train(network.base, network.heads, len(pieces), epoch_loss, recipe)
+            lengths = [len(row) for row in pieces]
+            train(network.base, network.heads, len(pieces), epoch_loss, recipe, lengths=lengths)
         reader = LanguageModelReader(network.eval(), start.pieces, self.settings, start.base_digest)
         return lambda released: [str(row) for row in reader.recover(released).rows]

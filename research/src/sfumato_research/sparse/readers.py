@@ -10,11 +10,12 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
+from sfumato.devices import chosen_device
 from sfumato.embedders import load_embedder
 from sfumato.evaluation import Defence
 from sfumato.trials.reading import AttackMethod, named
 from sfumato_research.sparse.data import cells_of, corpus
-from sfumato_research.sparse.geia import QUICK, LanguageModelAttack, TunedSizes
+from sfumato_research.sparse.geia import QUICK, SIZES, LanguageModelAttack, TunedSizes
 from sfumato_research.studies.base import Setting
 from sfumato_research.studies.comparison import Comparison
 from sfumato_research.studies.data import encoder
@@ -39,6 +40,12 @@ def reading_comparison(setting: Setting) -> Comparison:
     return whole.narrowed(setting.pick(READ, 20)).widened()
 
 
+def tuned_sizes(setting: Setting) -> TunedSizes:
+    """How much the language model learns, on the study's device."""
+    chosen: TunedSizes = setting.pick(SIZES[chosen_device(setting.device).type], QUICK)
+    return chosen
+
+
 @lru_cache(maxsize=4)
 def writer(setting: Setting, name: str) -> AttackMethod:
     """One of the two attacks under the papers' name for it."""
@@ -46,8 +53,7 @@ def writer(setting: Setting, name: str) -> AttackMethod:
     attacked = [on.split.texts[row] for row in on.split.attacked]
     plain = load_embedder("minilm")  # keeps nothing: hundreds of thousands of texts are made up
     if name == "GEIA":
-        tuned = setting.pick(TunedSizes(), QUICK)
-        return LanguageModelAttack(setting, plain, attacked, tuned).method
+        return LanguageModelAttack(setting, plain, attacked, tuned_sizes(setting)).method
     practice = setting.pick(EPOCHS * len(on.split.learn), 32)
     small: dict[str, Any] = {"batch": 16, "likeliest": 1} if setting.quick else {}
     return named("practised", on.split, embedder=plain, device=setting.device, practice=practice, **small)
@@ -57,14 +63,20 @@ def written(setting: Setting, name: str, release: str, make: Callable[[Compariso
     """What an attack writes back of a release."""
     on = reading_comparison(setting)
     setting.on_step(f"{name}, {release}")
-    return on.cells.measured(f"{name}, {release}", lambda: on.measure(make(on), writer(setting, name)))
+    cell = f"{_sized(setting, name)}, {release}"
+    return on.cells.measured(cell, lambda: on.measure(make(on), writer(setting, name)))
 
 
 def written_clean(setting: Setting, name: str) -> Measured:
     """What it writes back of clean vectors, beside its floor and prior."""
     on = reading_comparison(setting)
     setting.on_step(f"{name}, clean")
-    return on.cells.measured(f"{name}, clean", lambda: on.clean(writer(setting, name)))
+    return on.cells.measured(f"{_sized(setting, name)}, clean", lambda: on.clean(writer(setting, name)))
+
+
+def _sized(setting: Setting, name: str) -> str:
+    """An attack as its cells are called: the language model learns less without a GPU."""
+    return f"{name} {tuned_sizes(setting).public}" if name == "GEIA" else name
 
 
 def reads_clean(clean: Measured) -> bool:
@@ -79,7 +91,7 @@ def told_sizes(setting: Setting, attacks: Sequence[str]) -> str:
     if not set(WRITERS) & set(attacks):
         return ""
     on = reading_comparison(setting)
-    learned, tuned = len(on.split.learn), setting.pick(TunedSizes(), QUICK)
+    learned, tuned = len(on.split.learn), tuned_sizes(setting)
     practice = setting.pick(EPOCHS * learned, 32)
     steps = -(-tuned.tuned * (learned + tuned.beside) // tuned.batch)
     told = {
@@ -87,7 +99,7 @@ def told_sizes(setting: Setting, attacks: Sequence[str]) -> str:
         f"defence ({EPOCHS} epochs over those texts, 60 % of them whole texts, the others parts of them or "
         "two joined); one attacker, one release.",
         "GEIA": f"GEIA: the first {tuned.blocks} of SmolLM2-135M's 30 blocks, taught with clean vectors of "
-        f"{tuned.public:,} public sentences ({tuned.epochs} epochs), then tuned to each defence for "
+        f"{tuned.public:,} public sentences (epochs: {tuned.epochs}), then tuned to each defence for "
         f"{steps:,} steps of {tuned.batch}, {tuned.tuned} epochs over the texts and {tuned.beside:,} public "
         "sentences; one attacker, one release.",
     }

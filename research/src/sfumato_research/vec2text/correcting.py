@@ -27,7 +27,13 @@ GREEDY_STEPS: dict[int, Printed] = {
 """Rounds of greedy correction, and BLEU, F1, exact and cosine that Table 1 prints for GTR."""
 SEARCHES: tuple[tuple[str, Search, int, int, Printed], ...] = (
     # label, search, vectors on a GPU and on a CPU, what Table 1 prints (GTR)
-    ("likeliest of 4, 0 steps", Search(steps=0, beam=1, first=1, likeliest=4), 1000, 200, (34.5, 67, 1, 0.92)),
+    (
+        "likeliest of 4, 0 steps",
+        Search(steps=0, beam=1, first=1, likeliest=4),
+        1000,
+        200,
+        (34.5, 67, 1, 0.92),
+    ),
     ("best of 16 samples", Search(steps=0, beam=1, first=16), 1000, 100, (25.3, 60, 0.0, 0.88)),
     ("best of 64 samples", Search(steps=0, beam=1, first=64), 1000, 0, NOTHING),
     ("5 steps, beam 4", Search(steps=5, beam=4), 1000, 60, NOTHING),

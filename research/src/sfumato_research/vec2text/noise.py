@@ -100,7 +100,9 @@ def noise(setting: Setting) -> StudyOutcome:
     groups = {
         "held-back sentences": held_back(setting.data, few),
         "documents": [
-            text for each in documents.values() for text in each[: setting.pick(100 if readers.gpu else 12, 2)]
+            text
+            for each in documents.values()
+            for text in each[: setting.pick(100 if readers.gpu else 12, 2)]
         ],
     }
     table: list[list[Entry]] = []

@@ -149,7 +149,7 @@ class ReadyMadeReaders:
         return score_reconstruction(texts, list(found), vectors=clean, recovered_vectors=other)
 
     def _halves(self) -> AbstractContextManager[object]:
-        """On a processor that is faster so, half the digits for what writes; on a GPU the weights have them."""
+        """Half the digits for what writes, where a processor is faster so; a GPU's weights have no more."""
         return nullcontext() if self.gpu else autocast(self.device)
 
     def _batches(self, vectors: Any, ratio: float, wide: int) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:

@@ -144,8 +144,9 @@ class LanguageModelDecoder(Attack):
 
             recipe = FineTuning(self.epochs, self.batch, self.rate, self.head_rate, self.seed)
             train(
-                network.base, network.heads, len(training), epoch_loss, recipe, progress(on_step, "decoder")
-            )
+                network.base, network.heads, len(training), epoch_loss, recipe, progress(on_step, "decoder"),
+                lengths=[len(row) for row in rows],
+            )  # fmt: skip
         made = LanguageModelReader(network.eval(), pieces, self, local.digest())
         made.measure([known[row] for row in test], clean[test])
         return made

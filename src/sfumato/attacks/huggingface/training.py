@@ -19,6 +19,8 @@ from sfumato.randomness import generator
 
 Loss = Callable[[NDArray[np.intp]], Tensor]
 """Rows of the training texts in, their mean loss out."""
+_POOL = 32
+"""Batches that are sorted by length together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,8 @@ def train(
     epoch_loss: Callable[[int], Loss],
     recipe: FineTuning,
     tell: Callable[[float], object] | None = None,
+    *,
+    lengths: Sequence[int] | None = None,
 ) -> None:
     """Fit `base`, as far as it may learn, and `heads`, to `count` rows.
 
@@ -54,6 +58,7 @@ def train(
         epoch_loss: called at the start of each epoch, to release the vectors afresh; returns the loss.
         recipe: how.
         tell: hears which share is done.
+        lengths: of the rows; those of about the same length come together, so that little is filled up.
     """
     fresh = [weight for head in heads for weight in head.parameters()]
     known = {id(weight) for weight in fresh}
@@ -67,11 +72,10 @@ def train(
     total, done = each * recipe.epochs, 0
     for epoch in range(recipe.epochs):
         loss_of = epoch_loss(epoch)
-        order = rng.permutation(count)
-        for start in range(0, count, recipe.batch):
+        for chosen in _batches(rng.permutation(count), recipe.batch, lengths, rng):
             for group in optimiser.param_groups:
                 group["lr"] = group["top"] * trapezoid((done + 1) / (total + 1))
-            loss = loss_of(order[start : start + recipe.batch])
+            loss = loss_of(chosen)
             loss.backward()
             nn.utils.clip_grad_norm_([*fresh, *old], 1.0)
             optimiser.step()
@@ -79,6 +83,19 @@ def train(
             done += 1
             if tell is not None:
                 tell(done / total)
+
+
+def _batches(
+    order: NDArray[np.intp], batch: int, lengths: Sequence[int] | None, rng: np.random.Generator
+) -> list[NDArray[np.intp]]:
+    """Rows of an epoch, batch after batch; with lengths, sorted within pools and the batches in any order."""
+    if lengths is None or len(set(lengths)) == 1:
+        return np.split(order, range(batch, len(order), batch))
+    size, found = np.asarray(lengths), []
+    for start in range(0, len(order), _POOL * batch):
+        pool = order[start : start + _POOL * batch]
+        found += np.split(pool[size[pool].argsort(kind="stable")], range(batch, len(pool), batch))
+    return [found[at] for at in rng.permutation(len(found))]
 
 
 @contextmanager
