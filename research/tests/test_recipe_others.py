@@ -187,6 +187,17 @@ def test_scores_follow_the_protocols_rules(recipe, tmp_path, monkeypatch):
     assert table[-1][6]["value"] == pytest.approx(85.0)
     assert "(use-lite 90 s, 4,321 texts)" in parts["encoders"]["tables"][0]["note"]
     assert parts["encoders"]["setting"]["device"] == "cuda", "unless it says otherwise"
+    (tmp_path / "others" / "use-lite.npz").rename(tmp_path / "others" / "smollm2.npz")
+    (tmp_path / "others" / "log.jsonl").unlink()
+    score.main()
+    joined = json.loads(study.read_text())["parts"]["encoders"]
+    assert [row[:2] for row in joined["tables"][0]["rows"] if row[0] == "use-lite"] == [
+        ["use-lite", name] for name in rows
+    ], "a reader without a file keeps its rows"
+    assert [each["claim"].split()[2] for each in joined["findings"]] == ["use-lite", "smollm2"]
+    assert joined["findings"][0] == first and "(use-lite 90 s, 4,321 texts)" in joined["tables"][0]["note"]
+    score.main()
+    assert json.loads(study.read_text())["parts"]["encoders"]["tables"] == joined["tables"], "once each"
     titles = [table["title"] for table in parts["long"]["tables"]]
     assert titles[1] == "Documents of sources never trained on, by wordpieces"
     assert [row[:3] for row in parts["long"]["tables"][1]["rows"]][0] == [64, "long", score.ONE]

@@ -5,6 +5,7 @@ python weights/recipe/score_more.py --study docs/results/reader.json --data FOLD
 
 By research/protocol-readers.md. A row of the thousand sentences that the file of the shipped weights lacks is
 taken from the study itself; there the difference is of two runs, its interval that of independent samples.
+Readers of other encoders that have no file in the folder keep the rows they have.
 """
 
 from __future__ import annotations
@@ -12,6 +13,9 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
+from collections.abc import Collection
+from dataclasses import dataclass, field
 from math import hypot
 from pathlib import Path
 from typing import Any
@@ -25,6 +29,7 @@ from sfumato_research.studies.base import Cell, Finding, StudyOutcome, StudyTabl
 
 ONE, STEPS = "likeliest of 4", "beam 4 by 8, 20 steps"
 CUTS = (32, 64, 128)
+AS_IT_SHIPS = "minilm, as it ships"
 LOWER, LOWEST = -2.0, -4.0
 """Points of exact matches that longer texts may cost at 32 wordpieces: the figure, and its interval."""
 SCORES = ["texts", "candidates", "BLEU", "token F1", "exact %", "cosine"]
@@ -173,15 +178,45 @@ def trained(folder: Path) -> dict[str, tuple[float, int]]:
     return {line["encoder"]: (line["spent"], line["pairs"]) for line in lines if line.get("over")}
 
 
+_LEARNED = re.compile(r"(\S+) (\d+) s, ([\d,]+) texts")
+
+
+@dataclass(frozen=True, slots=True)
+class ReadBefore:
+    """What the study holds of readers that have no file now: rows, verdicts, how long they learned."""
+
+    rows: list[list[Any]] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    learned: dict[str, tuple[float, int]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, study: dict[str, Any], found: Collection[str]) -> ReadBefore:
+        """Of every encoder that is not among those found."""
+        part = study["parts"].get("encoders")
+        if part is None:
+            return cls()
+        (table,) = part["tables"]
+        names = {row[0] for row in table["rows"]} - set(found)
+        findings = [each for each in part["findings"] if each["claim"].split()[2] in names]
+        learned = {
+            name: (float(spent), int(pairs.replace(",", "")))
+            for name, spent, pairs in _LEARNED.findall(table["note"].replace("(", ""))
+            if name in names
+        }
+        rows = [row for row in table["rows"] if row[0] in names]
+        return cls(rows, [Finding(**each) for each in findings], learned)
+
+
 def others_outcome(
-    found: dict[str, dict[str, Any]], shipped: dict[str, Any] | None, learned: dict[str, tuple[float, int]]
+    found: dict[str, dict[str, Any]],
+    shipped: dict[str, Any] | None,
+    learned: dict[str, tuple[float, int]],
+    before: ReadBefore,
 ) -> StudyOutcome:
     """A reader of each encoder beside the constant text and another row's, and whether it reads."""
-    rows, findings = [], []
+    rows, findings, learned = list(before.rows), list(before.findings), before.learned | learned
     if shipped is not None:
-        rows += [
-            ["minilm, as it ships", name, *scores(shipped[name])] for name in (ONE, STEPS) if name in shipped
-        ]
+        rows += [[AS_IT_SHIPS, name, *scores(shipped[name])] for name in (ONE, STEPS) if name in shipped]
     for encoder, results in found.items():
         rows += [[encoder, name, *scores(result)] for name, result in results.items()]
         more = [paired(results[ONE], results[name], "token_f1") for name in ("constant text", "another text")]
@@ -247,11 +282,10 @@ def main() -> None:
     if options.others:
         found = {file.stem: readings(options.data, file) for file in sorted(options.others.glob("*.npz"))}
         beside = readings(options.data, options.shipped, 500) if options.shipped else None
-        outcome = others_outcome(found, beside, trained(options.others))
-        readings_of = list(found.values())
-        study["parts"]["encoders"] = part_of(
-            "Readers of other encoders", outcome, readings_of, options.device
-        )
+        before = ReadBefore.of(study, {*found, *([AS_IT_SHIPS] if beside else [])})
+        outcome = others_outcome(found, beside, trained(options.others), before)
+        part = part_of("Readers of other encoders", outcome, list(found.values()), options.device)
+        study["parts"]["encoders"] = part | ({"took": "in several runs"} if before.rows else {})
     options.study.write_text(json.dumps(study, indent=1, ensure_ascii=False) + "\n")
 
 

@@ -21,6 +21,7 @@ from scipy.stats import spearmanr
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import Dense, Pooling, Transformer
 
+from sfumato.devices import autocast
 from sfumato.embedders.digests import folder_digest, require_published
 from sfumato.embedders.minilm import PACKAGE, PUBLISHED, model_folder
 from sfumato.randomness import InsecureSeedWarning, generator
@@ -64,7 +65,7 @@ def embedded(model: SentenceTransformer, texts: list[str]) -> torch.Tensor:
     """The vectors of some texts, with gradients."""
     features = model.tokenizer(texts, padding=True, truncation=True, max_length=LONGEST, return_tensors="pt")
     features = {name: value.to(model.device, non_blocking=True) for name, value in features.items()}
-    with torch.autocast(model.device.type, torch.bfloat16, enabled=model.device.type == "cuda"):
+    with autocast(model.device):
         return model(features)["sentence_embedding"]
 
 
