@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterator
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from time import process_time
 from time import time as clock
@@ -119,12 +119,17 @@ class Other:
         if alike < ALIKE:
             raise SystemExit(f"{options.encoder}: its vectors differ from the package's, cosine {alike:.4f}.")
         self.tokens = torch.from_numpy(self.texts.tokens.astype(np.int64)).to(self.device)
-        self.vectors = self._wide(many(self.embed, self.texts.own)).half()
+        with self._halves():  # they are kept in 16 bits
+            self.vectors = self._wide(many(self.embed, self.texts.own)).half()
         self.goals = self._wide(many(self.embed, [text for _, text in self.texts.test]))
         self.say(alike=round(alike, 6), embedded=len(self.vectors), width=self.goals.shape[1])
         self.network = self._network()
         self.trainer = Trainer(self.network, rate=options.rate)
         self.say(held_out=self.held_loss())
+
+    def _halves(self) -> AbstractContextManager[object]:
+        """Half the digits on a processor that multiplies them faster; a GPU's parts choose for themselves."""
+        return autocast(torch.device("cpu")) if self.device == "cpu" else nullcontext()
 
     def _wide(self, vectors: torch.Tensor) -> torch.Tensor:
         """Vectors of fewer dimensions than MiniLM's are filled up with zeros, which changes no cosine."""
@@ -259,7 +264,7 @@ class Other:
             if settings.steps and not self.options.correct:
                 continue
             searcher, began = Searcher(self.network, SPECIALS, self.encode, 0), clock()
-            with autocast(torch.device("cpu")) if self.device == "cpu" else nullcontext():
+            with self._halves():
                 beam = searcher.run(self.goals, told, settings)
             taken = clock() - began
             found |= self._row(
