@@ -71,7 +71,8 @@ def test_on_a_processor_minilms_vectors_are_made_once_for_every_encoder(recipe, 
     options = SimpleNamespace(minilm=tmp_path, cache=tmp_path, texts=9, test=2)
     made, rows = SimpleNamespace(device="cpu", options=options, tokens=tokens), torch.tensor([7, 0, 3])
     first = others.Other._theirs(made, rows)
-    assert torch.allclose(first, others.Encoder(tmp_path, "cpu")(tokens[rows]), atol=1e-5)
+    with_all_digits = others.Encoder(tmp_path, "cpu")(tokens[rows])
+    assert (first * with_all_digits).sum(1).min() > 0.9995, "bfloat16 where the processor is faster so"
     monkeypatch.setattr(others.Encoder, "__call__", lambda *given: pytest.fail("they are there"))
     assert torch.equal(others.Other._theirs(made, rows), first)
 

@@ -102,6 +102,11 @@ def begun(network: Network, shipped: Network, found: torch.Tensor, offset: torch
         block.told.weight.copy_(torch.cat([vector @ scaled, difference @ scaled], 1))
 
 
+def halves(device: str) -> AbstractContextManager[object]:
+    """Half the digits on a processor that multiplies them faster; a GPU's parts choose for themselves."""
+    return autocast(torch.device("cpu")) if device == "cpu" else nullcontext()
+
+
 class Other:
     """One encoder, a reader of its vectors, and the texts it learns from."""
 
@@ -119,17 +124,13 @@ class Other:
         if alike < ALIKE:
             raise SystemExit(f"{options.encoder}: its vectors differ from the package's, cosine {alike:.4f}.")
         self.tokens = torch.from_numpy(self.texts.tokens.astype(np.int64)).to(self.device)
-        with self._halves():  # they are kept in 16 bits
+        with halves(self.device):  # they are kept in 16 bits
             self.vectors = self._wide(many(self.embed, self.texts.own)).half()
         self.goals = self._wide(many(self.embed, [text for _, text in self.texts.test]))
         self.say(alike=round(alike, 6), embedded=len(self.vectors), width=self.goals.shape[1])
         self.network = self._network()
         self.trainer = Trainer(self.network, rate=options.rate)
         self.say(held_out=self.held_loss())
-
-    def _halves(self) -> AbstractContextManager[object]:
-        """Half the digits on a processor that multiplies them faster; a GPU's parts choose for themselves."""
-        return autocast(torch.device("cpu")) if self.device == "cpu" else nullcontext()
 
     def _wide(self, vectors: torch.Tensor) -> torch.Tensor:
         """Vectors of fewer dimensions than MiniLM's are filled up with zeros, which changes no cosine."""
@@ -164,7 +165,9 @@ class Other:
         kept = self.options.cache / f"minilm-{self.options.texts}-{self.options.test}.npy"
         if not kept.exists():
             part = kept.with_suffix(".part.npy")
-            np.save(part, encode(self.tokens).numpy())
+            with halves(self.device):
+                vectors = encode(self.tokens)
+            np.save(part, vectors.float().numpy())
             part.rename(kept)
         return torch.from_numpy(np.load(kept, allow_pickle=False))[rows]
 
@@ -264,7 +267,7 @@ class Other:
             if settings.steps and not self.options.correct:
                 continue
             searcher, began = Searcher(self.network, SPECIALS, self.encode, 0), clock()
-            with self._halves():
+            with halves(self.device):
                 beam = searcher.run(self.goals, told, settings)
             taken = clock() - began
             found |= self._row(
