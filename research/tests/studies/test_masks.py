@@ -18,7 +18,7 @@ from sfumato.randomness import generator
 from sfumato_research.dppn.ahead import GROUPS
 from sfumato_research.dppn.printed import CLEAN, TRADE_OFF
 from sfumato_research.sparse import entities
-from sfumato_research.sparse.geia import _nearest, public_sentences
+from sfumato_research.sparse.geia import QUICK, SIZES, _nearest, public_sentences
 from sfumato_research.sparse.passages import (
     clinical_sentences,
     distinct,
@@ -26,7 +26,7 @@ from sfumato_research.sparse.passages import (
     searched_passages,
 )
 from sfumato_research.sparse.printed import TRADE_OFF as SPARSE_TRADE_OFF
-from sfumato_research.sparse.readers import reads_clean
+from sfumato_research.sparse.readers import _sized, reads_clean, tuned_sizes
 from sfumato_research.sparse.short_model import first_blocks
 from sfumato_research.studies.base import Cell, Setting, StudyOutcome
 from sfumato_research.studies.comparison import _runs
@@ -206,6 +206,13 @@ def test_an_attack_counts_only_above_prior_and_floor(found):
     above = replace(found, leakage=replace(found.leakage, prior=0.75))
     assert not reads_clean(above), "the prior lies within the control's interval"
     assert not reads_clean(replace(found, leakage=replace(found.leakage, floor=found.leakage.control - 0.05)))
+
+
+def test_the_language_model_learns_what_its_device_carries_and_cells_say_so(tmp_path):
+    full, quick = Setting(tmp_path, device="cpu"), Setting(tmp_path, quick=True)
+    assert tuned_sizes(full) == SIZES["cpu"] and tuned_sizes(quick) == QUICK
+    assert _sized(full, "GEIA") != _sized(quick, "GEIA"), "a cell of another size is another cell"
+    assert _sized(full, "GEIA").startswith("GEIA ") and _sized(full, "Vec2Text") == "Vec2Text"
 
 
 def test_both_papers_print_the_same_noise_under_two_names():

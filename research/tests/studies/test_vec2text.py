@@ -137,6 +137,16 @@ def test_half_the_digits_read_as_a_gpu_does(readers):
     assert readers.pieces.decode(found[-1][0].numpy())[1].startswith("she bought")
 
 
+def test_closeness_is_worked_out_with_all_digits_while_the_reader_has_half(readers):
+    vectors = readers.vectors(shortened(SENTENCES[:2]))
+    with torch.autocast("cpu", torch.bfloat16):
+        corrector = RoundCorrector(readers.network, readers.specials, readers.encode)
+        found = corrector.run(torch.from_numpy(vectors), torch.zeros(2), 1)
+    for tokens, cosines, _ in found:
+        own = readers.vectors(readers.pieces.decode(tokens.numpy()))
+        assert np.abs((own * vectors).sum(1) - cosines.numpy()).max() < 1e-5
+
+
 def test_the_study_s_device_is_the_reader_s_and_the_encoder_s(data, monkeypatch):
     asked = []
     monkeypatch.setattr(texts, "load_embedder", lambda name, device: asked.append((name, device)))
