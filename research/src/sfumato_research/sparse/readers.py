@@ -46,6 +46,12 @@ def tuned_sizes(setting: Setting) -> TunedSizes:
     return chosen
 
 
+def levels_read(setting: Setting, attacks: Sequence[str], epsilons: Sequence[int]) -> Sequence[int]:
+    """The printed levels that attacks read: the language model, without a GPU, the weakest noise alone."""
+    on_gpu = chosen_device(setting.device).type == "cuda"
+    return epsilons if on_gpu or "GEIA" not in attacks else (max(epsilons),)
+
+
 @lru_cache(maxsize=4)
 def writer(setting: Setting, name: str) -> AttackMethod:
     """One of the two attacks under the papers' name for it."""
