@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from sfumato.attacks.writers import minilm
 from sfumato.attacks.writers.minilm import ReadyMade, model_path, told_ratio
 from sfumato.attacks.writers.network import Network, Sizes
 from sfumato.attacks.writers.search import STRONG
@@ -98,6 +99,20 @@ def test_practice_changes_the_network(reader, vectors):
     before = reader.network.bias.detach().numpy().copy()
     after = ReadyMade(epochs=1, batch=4, held_back=0.4).fit(TEXTS[:6], vectors[:6], noise)
     assert not np.array_equal(before, after.network.bias.detach().numpy())
+
+
+@pytest.mark.parametrize(("asked", "taken"), [(None, 3e-5), (2e-4, 2e-4)])
+def test_few_steps_on_a_processor_have_a_rate_that_unlearns_nothing(vectors, monkeypatch, asked, taken):
+    rates = []
+
+    class Heard(minilm.Trainer):
+        def __init__(self, network, *, rate, **others):
+            rates.append(rate)
+            super().__init__(network, rate=rate, **others)
+
+    monkeypatch.setattr(minilm, "Trainer", Heard)
+    ReadyMade(epochs=0.1, batch=4, rate=asked, held_back=0.4, device="cpu").fit(TEXTS[:6], vectors[:6])
+    assert rates == [taken]
 
 
 def test_vectors_of_another_encoder_are_refused(vectors):

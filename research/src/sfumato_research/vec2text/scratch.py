@@ -19,8 +19,8 @@ from sfumato_research.vec2text.gains import above, written
 from sfumato_research.vec2text.texts import GREEDY, ReadyMadeReaders, figures, held_back, noisy, trained_on
 
 RATIO = 0.7
-PRACTICE = {"cuda": (50_000, 256, 5e-4), "cpu": (1000, 32, 3e-5)}
-"""Sentences that a reader practises on, once each, how many at once and the highest rate, by device."""
+PRACTICE = {"cuda": (50_000, 256), "cpu": (1000, 32)}
+"""Sentences that a reader practises on, once each, and how many at once, by device."""
 
 
 def adapted(setting: Setting) -> StudyOutcome:
@@ -35,14 +35,12 @@ def adapted(setting: Setting) -> StudyOutcome:
         "not told": readers.read(released, GREEDY),
         "told the noise ratio": readers.read(released, GREEDY, ratio=RATIO),
     }
-    practice, batch, rate = PRACTICE[readers.device.type]
+    practice, batch = PRACTICE[readers.device.type]
     own = trained_on(setting.data, setting.pick(practice, 16))
     if own:
         setting.on_step("practising")
         # The likeliest wordpiece each time, as the other rows write.
-        practised = ReadyMade(
-            epochs=1.0, device=setting.device, seed=setting.seed, batch=batch, rate=rate, likeliest=1
-        )
+        practised = ReadyMade(epochs=1.0, device=setting.device, seed=setting.seed, batch=batch, likeliest=1)
         reader = practised.fit(own, readers.vectors(own), Gaussian(sigma=scale))
         found[f"told, and practised on {len(own):,}"] = [str(row) for row in reader.recover(released).rows]
     scored = {label: readers.score(texts, texts_read, clean) for label, texts_read in found.items()}

@@ -25,8 +25,15 @@ from sfumato.types import Rows, Vectors
 
 HEATS = (0.0, 0.5, 0.8, 1.0)
 """Temperatures of the hypotheses that are corrected."""
+HIGHEST_RATE = {"cpu": 3e-5, "cuda": 5e-4}
+"""Of learning, by device: the few steps of a processor, at a GPU's rate, unlearn more than they teach."""
 _HONEST = 0.3
 _WRITTEN = {"cpu": 64, "cuda": 1024}
+
+
+def practice_rate(asked: float | None, device: torch.device) -> float:
+    """The highest learning rate of practice: the one asked for, or the device's."""
+    return asked or HIGHEST_RATE.get(device.type, HIGHEST_RATE["cpu"])
 
 
 @dataclass(frozen=True, eq=False)

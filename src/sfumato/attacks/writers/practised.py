@@ -15,7 +15,7 @@ from sfumato.attacks.huggingface.training import seeded
 from sfumato.attacks.writers.estimate import LinearEstimate
 from sfumato.attacks.writers.handed import HandedTexts
 from sfumato.attacks.writers.minilm import model_path, told_ratio
-from sfumato.attacks.writers.practice import Practice
+from sfumato.attacks.writers.practice import Practice, practice_rate
 from sfumato.attacks.writers.search import Search
 from sfumato.attacks.writers.textreader import TextReader, unit
 from sfumato.devices import chosen_device
@@ -33,8 +33,8 @@ _MOST_HELD = 200
 _CONTROL_ROWS = 50
 _RATIOS = (0.0, 0.5, 1.0)
 """Noise ratios the reader may be told of an estimate, which is blurred though no noise was added to it."""
-_BY_DEVICE: dict[str, tuple[int, int, float]] = {"cpu": (2000, 32, 3e-5), "cuda": (200_000, 512, 5e-4)}
-"""Releases, batch and learning rate: some minutes on a CPU, half a minute on a large GPU."""
+_BY_DEVICE: dict[str, tuple[int, int]] = {"cpu": (2000, 32), "cuda": (200_000, 512)}
+"""Releases and batch: some minutes on a CPU, half a minute on a large GPU."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -199,8 +199,8 @@ class Practised(Attack):
     def _practise(self, practice: Practice, held: HeldBack, on_step: OnStep | None) -> bool:
         """Practise; return whether that helped with held-back texts, without which nothing is changed."""
         reader, kind = practice.reader, practice.device.type
-        count, _, rate = _BY_DEVICE.get(kind, _BY_DEVICE["cpu"])
-        count, rate = self.practice or count, self.rate or rate
+        count = self.practice or _BY_DEVICE.get(kind, _BY_DEVICE["cpu"])[0]
+        rate = practice_rate(self.rate, practice.device)
         first = {name: rows.clone() for name, rows in reader.network.state_dict().items()}
         before = practice.loss(held.texts, held.released, self._batch)
         practice.run(count, self._batch, rate, generator(self.seed), on_step)
