@@ -111,7 +111,9 @@ def test_few_steps_on_a_processor_have_a_rate_that_unlearns_nothing(vectors, mon
             super().__init__(network, rate=rate, **others)
 
     monkeypatch.setattr(minilm, "Trainer", Heard)
-    ReadyMade(epochs=0.1, batch=4, rate=asked, held_back=0.4, device="cpu").fit(TEXTS[:6], vectors[:6])
+    noise = Laplace.from_noise_ratio(0.3, dim=384)
+    attack = ReadyMade(epochs=0.1, batch=4, rate=asked, held_back=0.4, device="cpu")
+    attack.fit(TEXTS[:6], vectors[:6], noise)
     assert rates == [taken]
 
 
