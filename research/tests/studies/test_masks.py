@@ -8,7 +8,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
+import transformers
 
+from sfumato.attacks.huggingface.prefix import PrefixModel
 from sfumato.embedders.huggingface import gguf, models
 from sfumato.errors import InputError
 from sfumato.metrics import Hits
@@ -18,7 +21,7 @@ from sfumato.randomness import generator
 from sfumato_research.dppn.ahead import GROUPS
 from sfumato_research.dppn.printed import CLEAN, TRADE_OFF
 from sfumato_research.sparse import entities
-from sfumato_research.sparse.geia import QUICK, SIZES, _nearest, public_sentences
+from sfumato_research.sparse.geia import QUICK, SIZES, NarrowLoss, _nearest, public_sentences
 from sfumato_research.sparse.passages import (
     clinical_sentences,
     distinct,
@@ -206,6 +209,23 @@ def test_an_attack_counts_only_above_prior_and_floor(found):
     above = replace(found, leakage=replace(found.leakage, prior=0.75))
     assert not reads_clean(above), "the prior lies within the control's interval"
     assert not reads_clean(replace(found, leakage=replace(found.leakage, floor=found.leakage.control - 0.05)))
+
+
+def test_a_narrow_loss_is_the_whole_one_where_every_piece_stands_in_the_texts():
+    config = transformers.LlamaConfig(
+        vocab_size=40, hidden_size=16, intermediate_size=32, num_hidden_layers=1, num_attention_heads=2,
+        num_key_value_heads=2, max_position_embeddings=32, tie_word_embeddings=True,
+    )  # fmt: skip
+    torch.manual_seed(0)
+    network = PrefixModel(transformers.LlamaForCausalLM(config), 8, 2)
+    vectors, tokens = torch.randn(2, 8), torch.tensor([[3, 5, 7, 1], [9, 1, -100, -100]])
+    whole = network(vectors, tokens)
+    every, few = NarrowLoss(network, [range(40)]), NarrowLoss(network, [[3, 5, 7, 1], [9, 1]])
+    assert torch.allclose(every(vectors, tokens), whole, atol=1e-5)
+    few(vectors, tokens).backward()
+    assert few(vectors, tokens) < whole, "fewer pieces to choose from"
+    assert network.base.get_input_embeddings().weight.grad is None, "word vectors stay"
+    assert all(weight.grad is not None for weight in network.project.parameters())
 
 
 def test_the_language_model_learns_what_its_device_carries_and_cells_say_so(tmp_path):

@@ -44,7 +44,10 @@ class TunedSizes:
         epochs: over them.
         beside: public sentences that stay beside the set's own texts while it is tuned.
         tuned: epochs of tuning.
-        rate: highest learning rate of the language model; half of it while it is tuned.
+        rate: highest learning rate of the language model.
+        slower: times that while it is tuned.
+        words: whether the word vectors learn, too, while it is tuned. Without, a step takes half the time,
+            and the softmax is over the pieces that stand in the texts it is tuned with.
         blocks: of the language model; all of them learn.
     """
 
@@ -54,12 +57,14 @@ class TunedSizes:
     tuned: int = 6
     batch: int = 256
     rate: float = 5e-4
+    slower: float = 0.5
+    words: bool = True
     blocks: int = BLOCKS
 
 
 SIZES = {
     "cuda": TunedSizes(),
-    "cpu": TunedSizes(public=60_000, epochs=1, beside=1000, tuned=2, batch=32, rate=2e-4),
+    "cpu": TunedSizes(60_000, epochs=1, beside=500, tuned=5, batch=32, rate=2e-4, slower=1.0, words=False),
 }
 """By device."""
 QUICK = TunedSizes(public=64, epochs=1, beside=16, tuned=1, batch=16, blocks=1)
@@ -94,6 +99,36 @@ def _nearest(texts: Sequence[str], others: Sequence[str]) -> np.ndarray[Any, np.
     sizes = (np.diff(ends) for _, ends in counted)
     first, second = sizes
     return np.asarray((common / np.maximum(first[:, None] + second[None, :] - common, 1)).max(axis=1))
+
+
+class NarrowLoss:
+    """The loss of a prefix model whose word vectors stay, over the pieces of some texts alone.
+
+    Args:
+        network: SmolLM2's first blocks behind a prefix; its word vectors stop learning.
+        rows: pieces of the texts.
+    """
+
+    def __init__(self, network: Any, rows: Sequence[Sequence[int]]) -> None:
+        import torch
+
+        words = network.base.get_input_embeddings().weight.requires_grad_(False)
+        used = torch.tensor(sorted({piece for row in rows for piece in row}), device=words.device)
+        self.network, self.words = network, words[used]
+        self.place = torch.full((len(words),), -1, device=words.device)
+        self.place[used] = torch.arange(len(used), device=words.device)
+
+    def __call__(self, vectors: Any, tokens: Any) -> Any:
+        """Mean loss of a piece, in nats."""
+        import torch
+        from torch.nn import functional as F
+
+        base, before = self.network.base, self.network.prefix(vectors)
+        text = base.get_input_embeddings()(tokens.clamp_min(0)).to(before.dtype)
+        states = base.model(inputs_embeds=torch.cat([before, text], 1), use_cache=False).last_hidden_state
+        there = tokens >= 0
+        scores = F.linear(states[:, self.network.positions - 1 : -1][there], self.words)
+        return F.cross_entropy(scores.float(), self.place[tokens[there]])
 
 
 class LanguageModelAttack:
@@ -183,7 +218,8 @@ class LanguageModelAttack:
         network = deepcopy(start.network).train()
         pieces = start.pieces.rows([*texts, *beside], self.settings.longest)
         entering = rows_on(np.concatenate([np.asarray(vectors, np.float32), more]), device)
-        release = fresh_releases(victim, seed)
+        release, sizes = fresh_releases(victim, seed), self.sizes
+        loss_of = network if sizes.words else NarrowLoss(network, pieces)
 
         def epoch_loss(_: int) -> Any:
             noisy = torch.as_tensor(release(entering))
@@ -191,12 +227,13 @@ class LanguageModelAttack:
             def loss(chosen: Any) -> Any:
                 tokens = padded([pieces[row] for row in chosen], -100).to(device)
                 with autocast(device):
-                    return network(noisy[chosen].to(device), tokens)
+                    return loss_of(noisy[chosen].to(device), tokens)
 
             return loss
 
-        # Half the rates of the first part: it begins from there.
-        recipe = FineTuning(self.sizes.tuned, self.sizes.batch, self.sizes.rate / 2, _HEAD_RATE / 2, seed)
+        recipe = FineTuning(
+            sizes.tuned, sizes.batch, sizes.rate * sizes.slower, _HEAD_RATE * sizes.slower, seed
+        )
         with seeded(seed, device):
             lengths = [len(row) for row in pieces]
             train(network.base, network.heads, len(pieces), epoch_loss, recipe, lengths=lengths)

@@ -82,7 +82,8 @@ def written_clean(setting: Setting, name: str) -> Measured:
 
 def _sized(setting: Setting, name: str) -> str:
     """An attack as its cells are called: the language model learns less without a GPU."""
-    return f"{name} {tuned_sizes(setting).public}" if name == "GEIA" else name
+    sizes = tuned_sizes(setting)
+    return f"{name} {sizes.public} {sizes.tuned}" if name == "GEIA" else name
 
 
 def reads_clean(clean: Measured) -> bool:
