@@ -158,6 +158,11 @@ class LanguageModelAttack:
         return np.asarray(self.embedder.embed(self.sentences), np.float32)
 
     @cached_property
+    def vectors_beside(self) -> Vectors:
+        """Clean vectors of those that stay beside a set's own texts: where the start is kept, no others."""
+        return np.asarray(self.embedder.embed(self.sentences[: self.sizes.beside]), np.float32)
+
+    @cached_property
     def settings(self) -> Any:
         """The attack of the table, `decoder-lm`, that is tuned."""
         from sfumato.attacks.huggingface.causal import LanguageModelDecoder
@@ -213,7 +218,7 @@ class LanguageModelAttack:
 
         beside = self.sentences[: self.sizes.beside]
         way = Entrance.of(entrance_of(victim, self.embedder))
-        more = np.asarray(way.embed(beside), np.float32) if way.hides else self.vectors[: len(beside)]
+        more = np.asarray(way.embed(beside), np.float32) if way.hides else self.vectors_beside
         start, device = self.start, self.start.device
         network = deepcopy(start.network).train()
         pieces = start.pieces.rows([*texts, *beside], self.settings.longest)
