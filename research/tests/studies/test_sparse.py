@@ -210,6 +210,16 @@ def test_notes_are_sentences_with_the_word(setting):
         assert terms and all(term in text.lower() for term in terms)
 
 
+def test_our_release_of_notes_takes_parts_that_nobody_labelled(setting):
+    """The attacker practises on parts of notes, too: a concept that is labelled spans would refuse them."""
+    notes = sparse_cases._notes(setting, Fake(dim=16), "age")
+    protector = sparse_cases._defence(notes, "ours", 0.0, 6, 0).protector
+    part = " ".join(notes.texts[0].split()[:-1])
+    released = protector.embed([*notes.texts[:6], part])
+    assert released.shape == (7, 16) and np.isfinite(released).all()
+    assert all(protector.mentions(notes.texts)), "every word that is labelled is in its list"
+
+
 def test_categories_come_from_the_catalog(setting, results):
     table = _run(setting, results, "table3")["table3"]["tables"][0]
     assert [row[0] for row in table["rows"]] == ["pii: sex", "medical: age"]

@@ -149,13 +149,11 @@ def _defence(notes: _Notes, method: str, ratio: float, keep: int, seed: int) -> 
     if method == "unprotected":
         return Defence(name=method)
     if method == "ours":
-        protector = learn(
-            texts,
-            notes.concept,
-            embedder=notes.embedder,
-            spans=spans,
-            settings=LearnSettings(source="synthetic", seed=seed),
-        )
+        # Told every word as a list: the attacker practises on parts of notes, too, which nobody labelled.
+        terms = sorted({term for found in notes.terms for term in found})
+        concept = Concept.from_terms(notes.concept.name, terms)
+        settings = LearnSettings(source="synthetic", seed=seed)
+        protector = learn(texts, concept, embedder=notes.embedder, settings=settings)
         return Defence.from_protector(protector, name=method)
     vectors = notes.embedder.embed(texts)
     dim = vectors.shape[1]

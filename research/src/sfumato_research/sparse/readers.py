@@ -46,19 +46,19 @@ def tuned_sizes(setting: Setting) -> TunedSizes:
     return chosen
 
 
-def _cut_short(setting: Setting, attacks: Sequence[str]) -> bool:
+def cut_short(setting: Setting, attacks: Sequence[str]) -> bool:
     """Whether the language model is among them, and there is no GPU for all that it is to read."""
     return "GEIA" in attacks and chosen_device(setting.device).type != "cuda" and not setting.quick
 
 
 def levels_read(setting: Setting, attacks: Sequence[str], epsilons: Sequence[int]) -> Sequence[int]:
     """The printed levels that attacks read: the language model, without a GPU, the weakest noise alone."""
-    return (max(epsilons),) if _cut_short(setting, attacks) else epsilons
+    return (max(epsilons),) if cut_short(setting, attacks) else epsilons
 
 
 def methods_read(setting: Setting, name: str, methods: Sequence[str]) -> list[str]:
     """The kinds of noise an attack reads: the language model, without a GPU, not Laplace noise's twin."""
-    return [method for method in methods if method != "purkayastha" or not _cut_short(setting, (name,))]
+    return [method for method in methods if method != "purkayastha" or not cut_short(setting, (name,))]
 
 
 @lru_cache(maxsize=4)
