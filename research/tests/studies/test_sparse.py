@@ -216,7 +216,7 @@ def test_our_release_of_notes_takes_parts_that_nobody_labelled(setting):
     protector = sparse_cases._defence(notes, "ours", 0.0, 6, 0).protector
     part = " ".join(notes.texts[0].split()[:-1])
     released = protector.embed([*notes.texts[:6], part])
-    assert released.shape == (7, 16) and np.isfinite(released).all()
+    assert released.shape == (7, 16) and abs(released).sum() < 1e3
     assert all(protector.mentions(notes.texts)), "every word that is labelled is in its list"
 
 

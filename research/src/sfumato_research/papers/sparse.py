@@ -33,16 +33,16 @@ PAPER = Paper(
             ("table2", "geia"),
             [
                 PaperCell(f"ε 10, {attack}, {name}", "leakage by attack", (row,), f"{name}, ε 10")
-                for attack, row in (
-                    ("Vec2Text", "Vec2Text (practised)"),
-                    ("GEIA", "GEIA (language model)"),
-                    ("MLC", "MLC (tokens)"),
-                )
+                for attack, row in (("Vec2Text", "Vec2Text (practised)"), ("MLC", "MLC (tokens)"))
                 for name in ("Laplace", "SPARSE")
+            ]
+            + [
+                PaperCell(f"GEIA, {what}", "leakage by attack", ("GEIA (language model)",), what)
+                for what in ("clean", "prior")
             ],
             missing="Published weights of Vec2Text cannot be had here: our reader, practised on each defence "
-            "for 50 epochs, stands for it. GEIA tunes the first blocks of SmolLM2 in GPT-2's place, at ε 10 "
-            "alone.",
+            "for 50 epochs, stands for it. GEIA is SmolLM2's first blocks, not GPT-2; with what a "
+            "processor can teach them they read too little of clean vectors to say anything of releases.",
         ),
         Numbered(
             "Table",

@@ -25,6 +25,8 @@ READ = 200
 """Attacked texts that are written back."""
 EPOCHS = 50
 """Of fine-tuning, over the texts that are not attacked (SPARSE, appendix I.1; DPPN, appendix D)."""
+NOT_COUNTED = "no verdict: {} does not read clean vectors well enough to count"
+LITTLE = "too little training for a language model"
 CONTROL = 0.1
 """How far above the floor an attack must read clean vectors, or what it reads of others says nothing."""
 WRITERS = ("Vec2Text", "GEIA")
@@ -46,19 +48,19 @@ def tuned_sizes(setting: Setting) -> TunedSizes:
     return chosen
 
 
-def cut_short(setting: Setting, attacks: Sequence[str]) -> bool:
-    """Whether the language model is among them, and there is no GPU for all that it is to read."""
+def _learned_little(setting: Setting, attacks: Sequence[str]) -> bool:
+    """Whether the language model is among them, and no GPU there for all that it is to learn and read."""
     return "GEIA" in attacks and chosen_device(setting.device).type != "cuda" and not setting.quick
 
 
 def levels_read(setting: Setting, attacks: Sequence[str], epsilons: Sequence[int]) -> Sequence[int]:
     """The printed levels that attacks read: the language model, without a GPU, the weakest noise alone."""
-    return (max(epsilons),) if cut_short(setting, attacks) else epsilons
+    return (max(epsilons),) if _learned_little(setting, attacks) else epsilons
 
 
-def methods_read(setting: Setting, name: str, methods: Sequence[str]) -> list[str]:
-    """The kinds of noise an attack reads: the language model, without a GPU, not Laplace noise's twin."""
-    return [method for method in methods if method != "purkayastha" or not cut_short(setting, (name,))]
+def says_nothing(setting: Setting, name: str, clean: Measured) -> bool:
+    """Whether releases need not be read: the language model, without a GPU, where it does not read clean."""
+    return _learned_little(setting, (name,)) and not reads_clean(clean)
 
 
 @lru_cache(maxsize=4)
