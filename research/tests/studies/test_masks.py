@@ -29,7 +29,7 @@ from sfumato_research.sparse.passages import (
     searched_passages,
 )
 from sfumato_research.sparse.printed import TRADE_OFF as SPARSE_TRADE_OFF
-from sfumato_research.sparse.readers import _sized, reads_clean, tuned_sizes
+from sfumato_research.sparse.readers import _sized, levels_read, reads_clean, says_nothing, tuned_sizes
 from sfumato_research.sparse.short_model import first_blocks
 from sfumato_research.studies.base import Cell, Setting, StudyOutcome
 from sfumato_research.studies.comparison import _runs
@@ -233,6 +233,18 @@ def test_the_language_model_learns_what_its_device_carries_and_cells_say_so(tmp_
     assert tuned_sizes(full) == SIZES["cpu"] and tuned_sizes(quick) == QUICK
     assert _sized(full, "GEIA") != _sized(quick, "GEIA"), "a cell of another size is another cell"
     assert _sized(full, "GEIA").startswith("GEIA ") and _sized(full, "Vec2Text") == "Vec2Text"
+
+
+def test_releases_are_read_where_a_language_model_without_a_gpu_reads_clean_vectors(found, tmp_path):
+    blind = replace(found, leakage=replace(found.leakage, prior=0.75))
+    full, quick = Setting(tmp_path, device="cpu"), Setting(tmp_path, quick=True)
+    assert says_nothing(full, "GEIA", blind) and not says_nothing(full, "GEIA", found)
+    assert not says_nothing(full, "Vec2Text", blind), "what is read on a GPU has its row"
+    assert not says_nothing(quick, "GEIA", blind)
+    assert levels_read(full, ("GEIA",), (5, 10)) == (10,) and levels_read(full, ("Vec2Text",), (5, 10)) == (
+        5,
+        10,
+    )
 
 
 def test_both_papers_print_the_same_noise_under_two_names():
