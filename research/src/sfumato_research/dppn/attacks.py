@@ -46,8 +46,7 @@ def printed_classifier(on: Comparison) -> AttackMethod:
 def attack_row(setting: Setting, name: str, ratios: dict[int, float]) -> dict[str, Measured]:
     """What one attack reads from clean vectors and from each release."""
     wanted = sorted(
-        ((epsilon, method) for epsilon in ratios for method in METHODS),
-        key=lambda cell: -cell[0],
+        ((epsilon, method) for epsilon in ratios for method in METHODS), key=lambda cell: -cell[0]
     )
     if name in WRITERS:
         found = {"clean": written_clean(setting, name)}
@@ -117,11 +116,6 @@ def table3(setting: Setting, attacks: Sequence[str] = ("Vec2Text", CLASSIFIER)) 
     )
     missing = [f"{name} on {NAMES[way]} at ε {level}" for name, level, way in NOT_MEASURED if name in attacks]
     note += f" Not measured yet: {', '.join(missing)}." if missing else ""
-    note += (
-        ""
-        if len(read) == len(ratios)
-        else " Without a GPU the weaker noise alone, and releases where it reads clean vectors well enough."
-    )
     table = StudyTable(f"Table 3: {' and '.join(attacks)}", columns, lines, note)
     return StudyOutcome([table], findings=[_attacks_finding(found)])
 
